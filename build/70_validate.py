@@ -1,0 +1,10 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Validate the release's tables: one stage of the build, for the manifest named on the command line."""
+
+import sys
+
+from groundset.cli.main import run
+
+if __name__ == "__main__":
+    sys.exit(run(["build", "--only", "70_validate", *sys.argv[1:]]))

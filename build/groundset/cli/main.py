@@ -1,0 +1,74 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The command `groundset`: its verbs, its exit codes, and how it says that something is wrong."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+import typer
+
+from groundset import __version__
+from groundset.cli import build, explain, manifest, status, verify
+from groundset.cli.talk import fail
+from groundset.errors import GroundsetError
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="groundset",
+    help="Builds and releases two visual-dialogue benchmarks, CandVG and FPCO-Dialog, from pinned inputs.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("build")(build.build)
+app.command("status")(status.status)
+app.command("verify")(verify.verify)
+app.command("explain")(explain.explain)
+app.add_typer(manifest.app, name="manifest")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"groundset {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(
+        False, "--version", help="Show the version and leave.", callback=_version, is_eager=True
+    ),
+) -> None:
+    """Builds and releases two visual-dialogue benchmarks, CandVG and FPCO-Dialog, from pinned inputs."""
+
+
+def run(arguments: list[str]) -> int:
+    """Runs the command line and returns its exit code.
+
+    0 done; 1 the data is wrong; 2 the command or manifest is wrong; 3 an outside service failed; 4 waiting for people;
+    130 interrupted.
+    """
+    try:
+        code = app(arguments, prog_name="groundset", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except GroundsetError as error:
+        fail(error, as_json="--json" in arguments)
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        typer.echo("interrupted; the same command goes on where it was", err=True)
+        return INTERRUPTED
+    except OSError as error:
+        typer.echo(f"groundset: {error.filename or 'a file'}: {error.strerror or error}", err=True)
+        return 1
+    return code if isinstance(code, int) else 0
+
+
+def main() -> None:
+    """Entry point of the command."""
+    sys.exit(run(sys.argv[1:]))

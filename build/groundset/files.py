@@ -1,0 +1,99 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Atomic files and canonical bytes: what is on disk is whole, and the same content has the same bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+
+def canonical_json(value: Any) -> bytes:
+    """UTF-8 JSON with sorted keys and no spaces: one value, one form.
+
+    >>> canonical_json({"b": 1, "a": [True, None]})
+    b'{"a":[true,null],"b":1}'
+    """
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.encode()
+
+
+def readable_json(value: Any) -> bytes:
+    """The same for people: indented, with a final line feed."""
+    return json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+def sha256_bytes(content: bytes) -> str:
+    """sha256 of bytes, in hex."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def sha256_file(path: Path) -> str:
+    """sha256 of a file, in hex, read in pieces."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes renames in a folder durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_tree(folder: Path) -> None:
+    """Makes every file below a folder durable."""
+    for path in sorted(folder.rglob("*")):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    sync_folder(folder)
+
+
+def write_atomic(path: Path, content: bytes) -> None:
+    """Writes a file whole or not at all: temporary name, fsync, rename."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.tmp")
+    with temporary.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    sync_folder(path.parent)
+
+
+def fresh_folder(path: Path) -> Path:
+    """An empty folder of that name; what was there before is removed."""
+    if path.exists():
+        shutil.rmtree(path)
+    path.mkdir(parents=True)
+    return path
+
+
+def replace_folder(temporary: Path, final: Path) -> None:
+    """Puts a whole folder in the place of another; a crash in between leaves none, never half of one."""
+    sync_tree(temporary)
+    if final.exists():
+        discarded = fresh_folder(final.with_name(f".{final.name}.old")) / "old"
+        final.rename(discarded)
+        temporary.rename(final)
+        shutil.rmtree(discarded.parent)
+    else:
+        temporary.rename(final)
+    sync_folder(final.parent)
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    """Writes a stage's table as Parquet: one chunk a column, so the bytes depend on the content alone."""
+    pq.write_table(table.combine_chunks(), path, compression="zstd", row_group_size=65_536)

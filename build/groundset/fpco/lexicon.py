@@ -1,0 +1,380 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The reviewed hand list of words (`lexicon.toml`): what excludes what, and which question fits what."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, Literal
+
+from groundset.errors import DataError, Problem
+
+FILE = "lexicon.toml"
+TARGET_SLOT = "{target}"
+CATEGORIES = ("person", "vehicle", "animal", "food")
+ROLES = ("state", "action", "relation", "role")
+ASKS = ("", "colour")
+
+Relation = Literal["same", "compatible", "incompatible", "unknown"]
+Number = Literal["singular", "plural", "unknown"]
+
+_ROOTS = frozenset({*CATEGORIES, "thing"})
+_IRREGULAR_PLURALS = {
+    "man": "men",
+    "woman": "women",
+    "child": "children",
+    "person": "people",
+    "human": "humans",
+    "mouse": "mice",
+    "goose": "geese",
+    "ox": "oxen",
+    "foot": "feet",
+    "calf": "calves",
+    "gentleman": "gentlemen",
+}
+_NO_PLURAL = frozenset({"sheep", "deer", "fish", "goldfish", "cattle", "shrimp", "squid", "broccoli", "bread", "sushi"})
+_FINAL_S = ("ss", "us", "is", "'s")
+_SECTIONS = (
+    "kinds",
+    "things",
+    "kind_swaps",
+    "synonyms",
+    "roles",
+    "genders",
+    "overlaps",
+    "colours",
+    "natural_colours",
+    "colour_words",
+    "attributes",
+    "place_words",
+    "places",
+    "questions",
+)
+
+
+@dataclass(frozen=True)
+class QuestionForm:
+    """One way to ask about a target.
+
+    Attributes:
+        text: The sentence with `{target}` where the description goes.
+        role: state, action, relation or role.
+        fits: Kinds and things that it may be asked of.
+        excepted: Kinds and things that it may not be asked of, although they fit.
+        asks: The detail that it asks for (`colour`), or nothing.
+    """
+
+    text: str
+    role: str
+    fits: frozenset[str]
+    excepted: frozenset[str]
+    asks: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place of the image: its name, the phrase that names it, and the names it may falsely be swapped for."""
+
+    name: str
+    phrase: str
+    swaps: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """All words, looked up by their canonical singular in lower case.
+
+    Attributes:
+        kinds: Words for several things.
+        parents: For each kind and thing the kinds and things that it directly is one of.
+        swaps: For each thing, and some kinds, what it may falsely be called.
+        patterned: Things that no single colour describes.
+        synonyms: Other words for a kind or thing.
+        roles: Words for persons by what they do.
+        genders: male or female, for the nouns that tell.
+        overlaps: Pairs that one thing can both be called.
+        colours: Measured colour words, each with the incompatible ones.
+        natural_colours: For some kinds the colours that one would believe of them.
+        colour_words: Other colour words, with the measured ones that they may mean.
+        attributes: Words of other properties, with the name of the property.
+        sides: Words for a place in the image.
+        place_relations: Words for a place by another thing.
+        places: What the template writer can say of a place in the image.
+        questions: Question forms in the order of the file.
+    """
+
+    kinds: frozenset[str]
+    parents: Mapping[str, tuple[str, ...]]
+    swaps: Mapping[str, tuple[str, ...]]
+    patterned: frozenset[str]
+    synonyms: Mapping[str, str]
+    roles: frozenset[str]
+    genders: Mapping[str, str]
+    overlaps: frozenset[frozenset[str]]
+    colours: Mapping[str, tuple[str, ...]]
+    natural_colours: Mapping[str, tuple[str, ...]]
+    colour_words: Mapping[str, tuple[str, ...]]
+    attributes: Mapping[str, str]
+    sides: frozenset[str]
+    place_relations: frozenset[str]
+    places: Mapping[str, Place]
+    questions: tuple[QuestionForm, ...]
+
+    def canonical(self, words: str) -> str | None:
+        """The listed singular word for a noun or label in any case and number; None if it is not listed."""
+        for form in _singulars(" ".join(words.casefold().split())):
+            word = self.synonyms.get(form, form)
+            if word in self.parents or word in self.roles:
+                return word
+        return None
+
+    def ancestors(self, word: str) -> frozenset[str]:
+        """A canonical word and everything that it is one of."""
+        found: set[str] = set()
+        waiting = [word]
+        while waiting:
+            current = waiting.pop()
+            if current not in found:
+                found.add(current)
+                waiting.extend(self.parents.get(current, ("person",) if current in self.roles else ()))
+        return frozenset(found)
+
+    def categories(self, word: str) -> frozenset[str]:
+        """The categories of a canonical word; several for what is an animal and food."""
+        return self.ancestors(word) & frozenset(CATEGORIES)
+
+    def relation(self, first: str, second: str) -> Relation:
+        """Whether one object can be called both words.
+
+        `same` for synonyms; `compatible` if one is a kind of the other or the hand list says so; `incompatible` if both
+        are listed and neither holds; `unknown` if a word is not listed, or if the list cannot tell (two roles of a
+        person, or a kind beside a thing that it might hold).
+        """
+        a, b = self.canonical(first), self.canonical(second)
+        if a is None or b is None:
+            return "same" if first.casefold() == second.casefold() else "unknown"
+        if a == b:
+            return "same"
+        above_a, above_b = self.ancestors(a), self.ancestors(b)
+        if a in above_b or b in above_a:
+            return "compatible"
+        # A pair of things holds for what is one of them; a pair with a kind holds for the word itself only.
+        spread_a, spread_b = (above_a - self.kinds) | {a}, (above_b - self.kinds) | {b}
+        if any(frozenset((x, y)) in self.overlaps for x in spread_a for y in spread_b):
+            return "compatible"
+        if above_a & above_b & _ROOTS:
+            if a in self.roles and b in self.roles:
+                return "unknown"
+            if a in self.roles or b in self.roles:
+                return "compatible"
+            if (a in self.kinds or b in self.kinds) and not above_a & above_b & {"thing"}:
+                return "unknown"
+        return "incompatible"
+
+    def meanings(self, word: str) -> frozenset[str]:
+        """The measured colours that a colour word may mean; empty if it is none or says no hue."""
+        lower = word.casefold()
+        return frozenset((lower,)) if lower in self.colours else frozenset(self.colour_words.get(lower, ()))
+
+    def is_colour(self, word: str) -> bool:
+        """Whether a word is a colour word."""
+        return word.casefold() in self.colours or word.casefold() in self.colour_words
+
+    def is_attribute(self, word: str) -> bool:
+        """Whether a word is a colour or another listed property."""
+        return self.is_colour(word) or word.casefold() in self.attributes
+
+    def is_place(self, word: str) -> bool:
+        """Whether a word says where something is."""
+        return word.casefold() in self.sides or word.casefold() in self.place_relations
+
+    def number(self, noun: str) -> Number:
+        """Whether a noun is written in the singular or the plural, where its form tells."""
+        lower = noun.casefold()
+        last = lower.split()[-1] if lower.split() else ""
+        if not last or last in _NO_PLURAL:
+            return "unknown"
+        if last in _IRREGULAR_PLURALS.values():
+            return "plural"
+        if self._listed(lower):
+            return "singular"
+        if last.endswith("s") and not last.endswith(_FINAL_S):
+            return "plural"
+        return "unknown" if self.canonical(lower) is None else "singular"
+
+    def fits(self, form: QuestionForm, word: str) -> bool:
+        """Whether a question form may be asked of a canonical word."""
+        above = self.ancestors(word)
+        return bool(above & form.fits) and not above & form.excepted
+
+    def _listed(self, word: str) -> bool:
+        return word in self.parents or word in self.synonyms or word in self.roles
+
+
+def plural(noun: str) -> str:
+    """The plural of a singular noun in lower case, by its last word."""
+    head, _, last = noun.rpartition(" ")
+    if last in _IRREGULAR_PLURALS:
+        last = _IRREGULAR_PLURALS[last]
+    elif last in _NO_PLURAL:
+        pass
+    elif last.endswith(("s", "x", "ch", "sh")) or last in ("potato", "tomato", "mango"):
+        last += "es"
+    elif last.endswith("y") and last[-2:-1] not in "aeiou":
+        last = last[:-1] + "ies"
+    else:
+        last += "s"
+    return f"{head} {last}" if head else last
+
+
+def _singulars(noun: str) -> Iterator[str]:
+    yield noun
+    head, _, last = noun.rpartition(" ")
+    prefix = f"{head} " if head else ""
+    for singular, irregular in _IRREGULAR_PLURALS.items():
+        if last == irregular:
+            yield prefix + singular
+    if last.endswith("ies"):
+        yield prefix + last[:-3] + "y"
+    if last.endswith("es"):
+        yield prefix + last[:-2]
+    if last.endswith("s") and not last.endswith(_FINAL_S):
+        yield prefix + last[:-1]
+
+
+@functools.cache
+def load() -> Lexicon:
+    """The packaged lexicon, read and validated once.
+
+    Raises:
+        DataError: With every fault of the file.
+    """
+    text = resources.files("groundset.fpco").joinpath(FILE).read_text(encoding="utf-8")
+    return parse(text)
+
+
+def parse(text: str) -> Lexicon:
+    """A lexicon from TOML text of the shape of `lexicon.toml`.
+
+    Raises:
+        DataError: If the text is no TOML, lacks a section or contradicts itself, with every fault.
+    """
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DataError("the lexicon cannot be read", [Problem(FILE, "", "", str(error))]) from error
+    missing = [Problem(FILE, "", f"$.{name}", "this section is missing") for name in _SECTIONS if name not in raw]
+    if missing:
+        raise DataError("the lexicon lacks sections", missing)
+    try:
+        lexicon = _build(raw)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise DataError(
+            "the lexicon has an entry of the wrong shape", [Problem(FILE, "", "", f"{type(error).__name__}: {error}")]
+        ) from error
+    problems = [Problem(FILE, "", path, message) for path, message in _faults(lexicon)]
+    if problems:
+        raise DataError("the lexicon contradicts itself", problems)
+    return lexicon
+
+
+def _build(raw: Mapping[str, Any]) -> Lexicon:
+    things = raw["things"]
+    return Lexicon(
+        kinds=frozenset(raw["kinds"]),
+        parents={
+            **{name: tuple(above) for name, above in raw["kinds"].items()},
+            **{name: tuple(thing["in"]) for name, thing in things.items()},
+        },
+        swaps={
+            **{name: tuple(words) for name, words in raw["kind_swaps"].items()},
+            **{name: tuple(thing["swap"]) for name, thing in things.items()},
+        },
+        patterned=frozenset(name for name, thing in things.items() if not thing.get("plain", True)),
+        synonyms=dict(raw["synonyms"]),
+        roles=frozenset(raw["roles"]["words"]),
+        genders={word: name for name, words in raw["genders"].items() for word in words},
+        overlaps=frozenset(frozenset(pair) for pair in raw["overlaps"]["pairs"]),
+        colours={name: tuple(words) for name, words in raw["colours"].items()},
+        natural_colours={name: tuple(words) for name, words in raw["natural_colours"].items()},
+        colour_words={name: tuple(words) for name, words in raw["colour_words"].items()},
+        attributes={word: name for name, words in raw["attributes"].items() for word in words},
+        sides=frozenset(raw["place_words"]["sides"]),
+        place_relations=frozenset(raw["place_words"]["relations"]),
+        places={name: Place(name, place["phrase"], tuple(place["swaps"])) for name, place in raw["places"].items()},
+        questions=tuple(
+            QuestionForm(
+                form["text"],
+                form["role"],
+                frozenset(form["fits"]),
+                frozenset(form.get("not", ())),
+                form.get("asks", ""),
+            )
+            for form in raw["questions"]
+        ),
+    )
+
+
+def _faults(lexicon: Lexicon) -> Iterator[tuple[str, str]]:
+    """Every contradiction: a word that is not listed, a swap that is no swap, a form that cannot be filled."""
+    yield from _noun_faults(lexicon)
+    for colour, swaps in lexicon.colours.items():
+        for swap in swaps:
+            if swap == colour or swap not in lexicon.colours:
+                yield f"$.colours.{colour}", f"{swap!r} is not another measured color"
+    for kind, natural in lexicon.natural_colours.items():
+        if kind not in lexicon.parents or set(natural) - set(lexicon.colours):
+            yield f"$.natural_colours.{kind}", "must be a kind or thing with measured colors"
+    for word, meanings in lexicon.colour_words.items():
+        if word in lexicon.colours or set(meanings) - set(lexicon.colours):
+            yield f"$.colour_words.{word}", "must be no measured color and mean only measured ones"
+    for place in lexicon.places.values():
+        if place.name not in place.phrase:
+            yield f"$.places.{place.name}", "the phrase does not hold the name"
+        for swap in place.swaps:
+            if swap == place.name or swap not in lexicon.places:
+                yield f"$.places.{place.name}", f"{swap!r} is not another place"
+    for index, form in enumerate(lexicon.questions):
+        path = f"$.questions[{index}]"
+        if form.text.count(TARGET_SLOT) != 1 or not form.text.endswith("?"):
+            yield path, f"must hold {TARGET_SLOT} once and end with a question mark"
+        if form.role not in ROLES or form.asks not in ASKS:
+            yield path, "unknown role or detail asked for"
+        for word in sorted((form.fits | form.excepted) - set(lexicon.parents)):
+            yield path, f"{word!r} is neither a kind nor a thing"
+    texts = [form.text for form in lexicon.questions]
+    for text in sorted({text for text in texts if texts.count(text) > 1}):
+        yield "$.questions", f"asked twice: {text}"
+
+
+def _noun_faults(lexicon: Lexicon) -> Iterator[tuple[str, str]]:
+    for name, above in lexicon.parents.items():
+        for parent in above:
+            if parent not in lexicon.parents:
+                yield f"$.{name}", f"{parent!r} is neither a kind nor a thing"
+        if any(name in lexicon.ancestors(parent) for parent in above):
+            yield f"$.{name}", "is a kind of itself"
+        elif not lexicon.ancestors(name) & _ROOTS:
+            yield f"$.{name}", "leads to none of person, vehicle, animal, food, thing"
+    for word, name in lexicon.synonyms.items():
+        if name not in lexicon.parents or word in lexicon.parents:
+            yield f"$.synonyms.{word}", f"must be another word for a listed one, not {name!r}"
+    for name, swaps in lexicon.swaps.items():
+        if name not in lexicon.parents:
+            yield f"$.kind_swaps.{name}", "is neither a kind nor a thing"
+            continue
+        for swap in swaps:
+            if lexicon.relation(name, swap) != "incompatible":
+                yield f"$.things.{name}", f"could truly be called {swap!r} ({lexicon.relation(name, swap)})"
+            elif not any(lexicon.fits(form, swap) for form in lexicon.questions):
+                yield f"$.things.{name}", f"no question fits {swap!r}"
+    for word in lexicon.genders:
+        if word not in lexicon.parents and word not in lexicon.roles:
+            yield f"$.genders.{word}", "is neither a thing nor a role"
+    for pair in lexicon.overlaps:
+        if len(pair) != 2 or any(word not in lexicon.parents for word in pair):
+            yield "$.overlaps", f"{' and '.join(sorted(pair))}: must be two listed words"

@@ -1,0 +1,121 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Takes JPEG and PNG files apart without decoding them: what the pixels need, and what the metadata says of them.
+
+A decoder that is given only what the pixels need cannot stumble, or warn, over anything that a camera or an editor
+wrote beside them. Markers and chunks as in ITU-T T.81 Annex B, PNG (third edition) section 5, Exif 2.32 section 4.6.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+_OTHER_MAGIC = (
+    (b"GIF8", 0, "GIF"),
+    (b"BM", 0, "BMP"),
+    (b"II*\0", 0, "TIFF"),
+    (b"MM\0*", 0, "TIFF"),
+    (b"WEBP", 8, "WebP"),
+    (b"ftypavif", 4, "AVIF"),
+    (b"ftyphei", 4, "HEIF"),
+    (b"ftypmif1", 4, "HEIF"),
+    (b"\0\0\0\x0cjP  ", 0, "JPEG 2000"),
+    (b"\xff\x0a", 0, "JPEG XL"),
+)
+_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_PNG_FOR_PIXELS = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND")
+_EXIF_HEAD = b"Exif\0\0"
+_ORIENTATION_TAG = 0x0112
+_SHORT = 3
+
+
+@dataclass(frozen=True)
+class Stream:
+    """An image file, taken apart.
+
+    Attributes:
+        format: JPEG or PNG.
+        pixels: The file without what its pixels do not need.
+        orientation: EXIF orientation, 1 to 8; 1 where none or a senseless one is given.
+        frames: Frames of an animated PNG, else 1.
+        has_pixels: Whether the header is whole and pixel data begins.
+        has_end: Whether the mark is there that ends the file.
+    """
+
+    format: str
+    pixels: bytes
+    orientation: int
+    frames: int
+    has_pixels: bool
+    has_end: bool
+
+
+def other_format(data: bytes) -> str:
+    """Name of the format if the file is an image of one that is not read; empty otherwise."""
+    return next((name for magic, at, name in _OTHER_MAGIC if data.startswith(magic, at)), "")
+
+
+def orientation(tiff: bytes) -> int:
+    """EXIF orientation in the TIFF structure of an Exif block, 1 where it gives none from 1 to 8."""
+    order = {b"II*\0": "<", b"MM\0*": ">"}.get(tiff[:4])
+    if order is None or len(tiff) < 8:
+        return 1
+    (start,) = struct.unpack_from(order + "I", tiff, 4)
+    if start + 2 > len(tiff):
+        return 1
+    (count,) = struct.unpack_from(order + "H", tiff, start)
+    for at in range(start + 2, min(start + 2 + 12 * count, len(tiff) - 11), 12):
+        tag, kind, _, value = struct.unpack_from(order + "HHIH", tiff, at)
+        if tag == _ORIENTATION_TAG and kind == _SHORT:
+            return value if 1 <= value <= 8 else 1
+    return 1
+
+
+def _jpeg(data: bytes) -> Stream:
+    kept, turned, at = [data[:2]], 1, 2
+    while at + 4 <= len(data):
+        if data[at] != 0xFF or data[at + 1] in (0x00, 0xFF):
+            at += 1
+            continue
+        marker = data[at + 1]
+        if marker == 0xD9:
+            break
+        if 0xD0 <= marker <= 0xD8 or marker == 0x01:
+            at += 2
+            continue
+        if marker == 0xDA:
+            whole = b"".join([*kept, data[at:]])
+            return Stream("JPEG", whole, turned, 1, has_pixels=True, has_end=data.rfind(b"\xff\xd9", at) > 0)
+        stop = at + 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+        if marker != 0xE1:
+            kept.append(data[at:stop])
+        elif turned == 1 and data.startswith(_EXIF_HEAD, at + 4):
+            turned = orientation(data[at + 4 + len(_EXIF_HEAD) : stop])
+        at = max(stop, at + 2)
+    return Stream("JPEG", b"".join(kept), turned, 1, has_pixels=False, has_end=False)
+
+
+def _png(data: bytes) -> Stream:
+    kept, turned, frames, at = [_PNG_SIGNATURE], 1, 1, len(_PNG_SIGNATURE)
+    has_pixels = has_end = False
+    while at + 8 <= len(data) and not has_end:
+        length, kind = int.from_bytes(data[at : at + 4], "big"), data[at + 4 : at + 8]
+        body, stop = data[at + 8 : at + 8 + length], at + 12 + length
+        if kind in _PNG_FOR_PIXELS:
+            kept.append(data[at:stop])
+        elif kind == b"eXIf":
+            turned = orientation(body.removeprefix(_EXIF_HEAD))
+        elif kind == b"acTL":
+            frames = max(1, int.from_bytes(body[:4], "big"))
+        has_pixels = has_pixels or kind == b"IDAT"
+        has_end = kind == b"IEND"
+        at = stop
+    return Stream("PNG", b"".join(kept), turned, frames, has_pixels, has_end)
+
+
+def take_apart(data: bytes) -> Stream | None:
+    """Takes a JPEG or PNG file apart; None for anything else."""
+    if data.startswith(b"\xff\xd8\xff"):
+        return _jpeg(data)
+    return _png(data) if data.startswith(_PNG_SIGNATURE) else None

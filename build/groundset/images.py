@@ -1,0 +1,197 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Opens, decodes and measures photographs; never changes one.
+
+Pillow's format classes are used directly: `Image.open` would warn or raise by a limit on pixels that is one global of
+the process, while here the limit is the manifest's, held against the header before anything is decoded. So no global
+state is touched, and any number of threads may measure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import struct
+import zlib
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from PIL.JpegImagePlugin import JpegImageFile
+from PIL.PngImagePlugin import PngImageFile
+
+from groundset.image_streams import Stream, other_format, take_apart
+from groundset.verdicts import Verdict
+
+# what Pillow's JPEG and PNG classes raise for broken files; a lack of memory is not among them: no file's fault
+_BROKEN = (OSError, SyntaxError, ValueError, TypeError, IndexError, KeyError, EOFError, struct.error, zlib.error)
+
+
+@dataclass(frozen=True)
+class ImageRules:
+    """The manifest's rules for photographs.
+
+    Attributes:
+        max_pixels: A photograph of more pixels is rejected before it is decoded.
+        reject_rotated: Whether a photograph that its EXIF orientation turns is rejected.
+    """
+
+    max_pixels: int
+    reject_rotated: bool
+
+
+@dataclass(frozen=True)
+class Photograph:
+    """One measured photograph, a record of `schemas/photograph`."""
+
+    image_id: str
+    path: str
+    sha256: str
+    pixels_sha256: str
+    bytes: int
+    width: int
+    height: int
+    format: str
+    mode: str
+
+
+@dataclass(frozen=True)
+class Job:
+    """One photograph to measure; the fields are the arguments of `measure`."""
+
+    path: Path
+    root: Path
+    image_id: str
+    frame_width: float
+    frame_height: float
+    frame_is_pixels: bool
+
+
+def _located(path: Path, root: Path) -> tuple[Path, str] | tuple[None, str]:
+    """The real file and its path below the root; or None and which rule it breaks."""
+    try:
+        base, full = root.resolve(), (root / path).resolve()
+        inside = full.is_relative_to(base) and full != base
+        exists = full.is_file() if inside else False
+    # NUL characters; links that lead round in a circle
+    except (ValueError, RuntimeError):
+        return None, "path_outside_folder"
+    except OSError:
+        return None, "missing_file"
+    if not inside:
+        return None, "path_outside_folder"
+    if not exists:
+        return None, "missing_file"
+    below = path.relative_to(root) if path.is_absolute() and path.is_relative_to(root) else path
+    return full, (full.relative_to(base) if ".." in below.parts or below.is_absolute() else below).as_posix()
+
+
+def _pixels_sha256(image: JpegImageFile | PngImageFile) -> str:
+    # the bytes of a palette image mean nothing without its palette
+    pixels = image.convert("RGBA") if image.mode in ("P", "PA") else image
+    head = f"{image.mode} {image.width} {image.height}\n".encode()
+    return hashlib.sha256(head + pixels.tobytes()).hexdigest()
+
+
+def _size_fault(stream: Stream, size: tuple[int, int], frame: tuple[float, float]) -> str:
+    if size == frame:
+        return ""
+    detail = f"stored {size[0]} x {size[1]}, record {frame[0]:g} x {frame[1]:g}"
+    # orientations 5 to 8 swap width and height
+    if stream.orientation >= 5 and size[::-1] == frame:
+        detail += f"; only the image as turned by its EXIF orientation {stream.orientation} fits"
+    return detail
+
+
+def measure(
+    path: Path,
+    root: Path,
+    image_id: str,
+    frame_width: float,
+    frame_height: float,
+    frame_is_pixels: bool,
+    rules: ImageRules,
+) -> Photograph | Verdict:
+    """Opens, decodes and measures one photograph.
+
+    Args:
+        path: The file, relative to the root.
+        root: The source's image folder; the file has to lie in it after every link has been followed.
+        image_id: The image.
+        frame_width: Width that the record gives.
+        frame_height: Height that the record gives.
+        frame_is_pixels: Whether the frame is in pixels, so that the stored size has to equal it.
+        rules: The manifest's rules.
+
+    Returns:
+        The photograph, or the first rule that it breaks: path_outside_folder, missing_file, unsupported_format,
+        not_an_image, truncated, too_many_pixels, animated, size_mismatch, exif_orientation, broken_pixels.
+    """
+    reject = partial(Verdict, image_id, "image")
+    found, word = _located(path, root)
+    if found is None:
+        return reject(word, repr(path.as_posix()))
+    try:
+        data = found.read_bytes()
+    except OSError:
+        return reject("missing_file", f"{word!r} cannot be read")
+    stream = take_apart(data)
+    if stream is None:
+        other = other_format(data)
+        if other:
+            return reject("unsupported_format", f"{other}; only JPEG and PNG are kept")
+        return reject("not_an_image", "the file begins like no image" if data else "the file is empty")
+    if not stream.has_pixels:
+        return reject("truncated", f"the {stream.format} ends in its header")
+    try:
+        reader: Callable[[Any], Any] = JpegImageFile if stream.format == "JPEG" else PngImageFile
+        image = reader(io.BytesIO(stream.pixels))
+    except _BROKEN:
+        return reject("not_an_image", f"the {stream.format} header is broken")
+    width, height = image.size
+    if width * height > rules.max_pixels:
+        detail = f"{width} x {height} pixels"
+        return reject("too_many_pixels", detail, float(width * height), float(rules.max_pixels))
+    if stream.frames > 1:
+        return reject("animated", f"{stream.frames} frames", float(stream.frames), 1.0)
+    fault = _size_fault(stream, image.size, (frame_width, frame_height)) if frame_is_pixels else ""
+    if fault:
+        return reject("size_mismatch", fault)
+    if rules.reject_rotated and stream.orientation != 1:
+        return reject("exif_orientation", f"EXIF orientation {stream.orientation}", float(stream.orientation), 1.0)
+    try:
+        image.load()
+    except _BROKEN:
+        rule = "broken_pixels" if stream.has_end else "truncated"
+        return reject(rule, "the pixels cannot be decoded" if stream.has_end else "the file ends before its pixels do")
+    return Photograph(
+        image_id=image_id,
+        path=word,
+        sha256=hashlib.sha256(data).hexdigest(),
+        pixels_sha256=_pixels_sha256(image),
+        bytes=len(data),
+        width=width,
+        height=height,
+        format=stream.format,
+        mode=image.mode,
+    )
+
+
+def _measure_job(job: Job, rules: ImageRules) -> Photograph | Verdict:
+    frame = (job.frame_width, job.frame_height, job.frame_is_pixels)
+    return measure(job.path, job.root, job.image_id, *frame, rules)
+
+
+def measure_all(jobs: Iterable[Job], rules: ImageRules, executor: Executor | None = None) -> list[Photograph | Verdict]:
+    """Measures photographs; the results come in the order of the jobs.
+
+    Args:
+        jobs: What to measure.
+        rules: The manifest's rules.
+        executor: Who does the work, such as a thread pool; the caller's thread if none is given.
+    """
+    work = partial(_measure_job, rules=rules)
+    return list(map(work, jobs) if executor is None else executor.map(work, jobs))

@@ -1,0 +1,164 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The stage 10_import: every source of the manifest through its reader, joined into canonical tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from groundset.errors import DataError, Problem
+from groundset.files import sha256_file
+from groundset.schema_types import arrow_schema
+from groundset.sources import coco, invig
+from groundset.sources.imported import Imported, object_record_id
+from groundset.stage import Inputs, Output
+from groundset.verdicts import Verdict
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Tables of several sources and the verdicts on what the later ones repeat."""
+
+    images: pa.Table
+    objects: pa.Table
+    dialogues: pa.Table
+    verdicts: tuple[Verdict, ...]
+    rows_in: Mapping[str, int]
+
+
+def _read_coco(source: Mapping[str, Any], root: Path) -> Imported:
+    return coco.read(
+        root / source["annotations"],
+        source_name=source["name"],
+        box_format=source["box_format"],
+        box_unit=source["box_unit"],
+        images_folder=root / source["images"],
+    )
+
+
+def _read_invig(source: Mapping[str, Any], root: Path) -> Imported:
+    return invig.read(
+        root / source["annotations"],
+        split=source["split"],
+        source_name=source["name"],
+        initial_candidates=source["initial_candidates"],
+        photograph_licence=source["photograph_licence"],
+        box_format=source["box_format"],
+        box_unit=source["box_unit"],
+    )
+
+
+READERS: Mapping[str, Callable[[Mapping[str, Any], Path], Imported]] = {"coco": _read_coco, "invig": _read_invig}
+
+
+def _boxes_by_image(objects: pa.Table, image_ids: pa.Array) -> dict[str, list[tuple[Any, ...]]]:
+    found: dict[str, list[tuple[Any, ...]]] = {}
+    shared = objects.filter(pc.is_in(objects["image_id"], value_set=image_ids))
+    for row in shared.select(["image_id", "object_id", "bbox_xyxy"]).to_pylist():
+        found.setdefault(row["image_id"], []).append((row["object_id"], tuple(row["bbox_xyxy"])))
+    return {image_id: sorted(rows) for image_id, rows in found.items()}
+
+
+def _add(joined: Joined, source: Imported) -> Joined:
+    """Adds a source; an image that is there already stays as it is, with its objects."""
+    known = joined.images["image_id"].combine_chunks()
+    again = source.images.filter(pc.is_in(source.images["image_id"], value_set=known))["image_id"].combine_chunks()
+    verdicts = list(source.rejected) + list(source.flagged)
+    objects, images, dialogues = source.objects, source.images, source.dialogues
+    if len(again):
+        before, now = _boxes_by_image(joined.objects, again), _boxes_by_image(objects, again)
+        told = "an earlier source of the manifest has this image"
+        verdicts += [Verdict(image_id, "image", "already_imported", told) for image_id in again.to_pylist()]
+        repeated = objects.filter(pc.is_in(objects["image_id"], value_set=again))
+        verdicts += [
+            Verdict(object_record_id(row["image_id"], row["object_id"]), "object", "already_imported", told)
+            for row in repeated.select(["image_id", "object_id"]).to_pylist()
+        ]
+        images = images.filter(pc.invert(pc.is_in(images["image_id"], value_set=again)))
+        objects = objects.filter(pc.invert(pc.is_in(objects["image_id"], value_set=again)))
+        unlike = sorted(image_id for image_id in again.to_pylist() if before.get(image_id) != now.get(image_id))
+        if dialogues is not None and unlike:
+            apart = pc.is_in(dialogues["image_id"], value_set=pa.array(unlike))
+            verdicts += [
+                Verdict(row["dialogue_id"], "dialogue", "objects_differ", f"{told}, with other boxes")
+                for row in dialogues.filter(apart).select(["dialogue_id"]).to_pylist()
+            ]
+            dialogues = dialogues.filter(pc.invert(apart))
+    return Joined(
+        pa.concat_tables([joined.images, images]),
+        pa.concat_tables([joined.objects, objects]),
+        joined.dialogues if dialogues is None else pa.concat_tables([joined.dialogues, dialogues]),
+        (*joined.verdicts, *verdicts),
+        {kind: joined.rows_in[kind] + source.rows_in.get(kind, 0) for kind in joined.rows_in},
+    )
+
+
+def join(sources: list[Imported]) -> Joined:
+    """Joins sources in the manifest's order into tables sorted by id.
+
+    Raises:
+        DataError: Two sources have a dialogue of the same id.
+    """
+    joined = Joined(
+        arrow_schema("image").empty_table(),
+        arrow_schema("object").empty_table(),
+        arrow_schema("candvg_source_dialogue").empty_table(),
+        (),
+        {"image": 0, "object": 0, "dialogue": 0},
+    )
+    for source in sources:
+        joined = _add(joined, source)
+    counts = pc.value_counts(joined.dialogues["dialogue_id"].combine_chunks()).to_pylist()
+    doubled = [row["values"] for row in counts if row["counts"] > 1]
+    if doubled:
+        hint = "give the sources of the manifest different splits"
+        problems = [Problem("", dialogue_id, "", "two sources have this dialogue", hint) for dialogue_id in doubled]
+        raise DataError("the sources cannot be joined", problems)
+    by_object = [("image_id", "ascending"), ("object_id", "ascending")]
+    return Joined(
+        joined.images.sort_by("image_id"),
+        joined.objects.sort_by(by_object),
+        joined.dialogues.sort_by("dialogue_id"),
+        joined.verdicts,
+        joined.rows_in,
+    )
+
+
+def _read_sources(inputs: Inputs) -> tuple[Joined, dict[str, str | None]]:
+    sources, read = [], {}
+    problems: list[Problem] = []
+    for source in inputs.config["sources"]:
+        path = inputs.source_root / source["annotations"]
+        if not path.is_file():
+            told = f"the source {source['name']} is not there" if not path.exists() else "this is not a file"
+            problems.append(Problem(str(path), "", "", told, "check source_root and annotations in the manifest"))
+            continue
+        read[f"source:{source['annotations']}"] = sha256_file(path)
+        try:
+            sources.append(READERS[source["kind"]](source, inputs.source_root))
+        except DataError as error:
+            problems += error.problems or (Problem(str(path), "", "", error.summary),)
+    if problems:
+        raise DataError(f"the sources cannot be imported: {len(problems)} problems", problems)
+    return join(sources), dict(read)
+
+
+def run_images(inputs: Inputs) -> Output:
+    """Imports sources of images and objects."""
+    joined, read = _read_sources(inputs)
+    entered = {kind: joined.rows_in[kind] for kind in ("image", "object")}
+    tables = {"images": joined.images, "objects": joined.objects}
+    return Output(tables=tables, verdicts=joined.verdicts, entered=entered, read=read)
+
+
+def run_dialogues(inputs: Inputs) -> Output:
+    """Imports sources of dialogues about images and objects."""
+    joined, read = _read_sources(inputs)
+    tables = {"images": joined.images, "objects": joined.objects, "dialogues": joined.dialogues}
+    return Output(tables=tables, verdicts=joined.verdicts, entered=joined.rows_in, read=read)

@@ -1,0 +1,175 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The stage 80_package: from validated tables to the release folder, with the facts that its card tells."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from groundset import __version__
+from groundset.files import sha256_file
+from groundset.release.facts import Facts, FunnelStep, Source, Stratum, library_versions
+from groundset.release.package import write_release
+from groundset.stage import Inputs, Output, Stage
+
+CONFIG = (
+    "benchmark",
+    "name",
+    "version",
+    "seed",
+    "source_root",
+    "sources",
+    "filter",
+    "strata",
+    "images",
+    "decisions",
+    "card",
+)
+UNITS = {"image": "images", "object": "objects", "dialogue": "dialogues", "item": "items", "sample": "samples"}
+
+
+def tables_read(stages: Sequence[Stage]) -> tuple[str, ...]:
+    """The tables of earlier stages that the card's figures come from."""
+    kept = [f"{stage.name}/{table}" for stage in stages for table, _ in stage.accounts.values()]
+    return tuple(sorted({*kept, *(f"{stage.name}/rejected" for stage in stages)}))
+
+
+def funnel(stages: Sequence[Stage], tables: Mapping[str, pa.Table]) -> tuple[FunnelStep, ...]:
+    """What each stage kept and rejected, as its receipt has it."""
+    steps = []
+    for stage in stages:
+        for kind, (table, _) in stage.accounts.items():
+            rows = tables[f"{stage.name}/rejected"]
+            rules = Counter(rows.filter(pc.equal(rows["kind"], kind))["rule"].to_pylist())
+            kept = tables[f"{stage.name}/{table}"].num_rows
+            rejected = dict(sorted(rules.items()))
+            steps.append(FunnelStep(stage.name, UNITS[kind], kept + sum(rejected.values()), kept, rejected))
+    return tuple(steps)
+
+
+def _simulated(config: Mapping[str, Any]) -> tuple[str, ...]:
+    told = []
+    if config["source_root"]["kind"] == "miniworld":
+        told.append("The pictures and their annotations were drawn by groundset; no photograph is in this release.")
+    if config["decisions"]["screening"] == "simulated":
+        told.append("The screening decisions were simulated; no person has looked at the items.")
+    if config["decisions"]["review"] == "simulated":
+        what = "points" if config["benchmark"] == "candvg" else "decisions on the dialogues"
+        told.append(f"The {what} were simulated; no person has made them.")
+    return tuple(told)
+
+
+def _strata(inputs: Inputs, ids: pa.Table, column: str) -> tuple[Stratum, ...]:
+    have = Counter(ids[column].to_pylist())
+    wanted = inputs.tables["30_stratify/strata"].to_pylist()
+    return tuple(Stratum(row["stratum"], row["want"], have[row["stratum"]]) for row in wanted)
+
+
+def _sources(inputs: Inputs, images: pa.Table) -> tuple[Source, ...]:
+    count = Counter(images["source_name"].to_pylist())
+    return tuple(
+        Source(source["name"], source["kind"], source["annotations_licence"], count[source["name"]])
+        for source in inputs.config["sources"]
+    )
+
+
+def facts(
+    inputs: Inputs, stages: Sequence[Stage], dialogues: pa.Table, images: pa.Table, statistics: Mapping[str, Any]
+) -> Facts:
+    """All that the card tells, from the manifest and the stages' tables.
+
+    Args:
+        inputs: The stage's inputs.
+        stages: The stages before this one.
+        dialogues: Released dialogues, with their stratum.
+        images: Released images.
+        statistics: Further counts to tell.
+    """
+    config, card = inputs.config, inputs.config["card"]
+    writer = config.get("writer", {}).get("kind", "")
+    return Facts(
+        benchmark=config["benchmark"],
+        name=config["name"],
+        version=config["version"],
+        title=card["title"],
+        summary=card["summary"],
+        authors=tuple(card["authors"]),
+        language=tuple(card["language"]),
+        texts_licence=card["texts_licence"],
+        sources=_sources(inputs, images),
+        annotators=card["annotators"],
+        annotator_pay=card["annotator_pay"],
+        limitations=tuple(card["limitations"]),
+        citation=card["citation"],
+        simulated=_simulated(config),
+        image_policy=config["images"]["policy"],
+        funnel=funnel(stages, inputs.tables),
+        strata=_strata(inputs, dialogues, "stratum"),
+        statistics=tuple(statistics.items()),
+        writer={"template": "groundset's template writer, a small grammar over label, place and measured colour"}.get(
+            writer, writer
+        ),
+        groundset_version=__version__,
+        libraries=library_versions(),
+    )
+
+
+def _digests(inputs: Inputs) -> tuple[dict[str, Any], dict[str, str | None]]:
+    """Digests of what was imported and decided, and the files they were taken from."""
+    paths = sorted(path for path in (inputs.work / "10_import").glob("*.parquet") if path.stem != "flagged")
+    paths += [inputs.work / stage / "decisions.jsonl" for stage in ("45_screen", "60_review")]
+    found = {path.relative_to(inputs.work).as_posix(): sha256_file(path) for path in paths}
+    imported = {name: digest for name, digest in found.items() if name.startswith("10_import/")}
+    decided = {name: digest for name, digest in found.items() if name not in imported}
+    return {"imported": imported, "decisions": decided}, {f"work:{name}": digest for name, digest in found.items()}
+
+
+def recorded_manifest(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest as a release records it: without where the files lie on this machine."""
+    root = config["source_root"]
+    return {**config, "source_root": {"kind": "folder"} if root["kind"] == "folder" else root}
+
+
+def package(
+    inputs: Inputs,
+    stages: Sequence[Stage],
+    tables: Mapping[str, pa.Table],
+    images: pa.Table,
+    statistics: Mapping[str, Any],
+) -> Output:
+    """The release folder, as the stage's output.
+
+    Args:
+        inputs: The stage's inputs.
+        stages: The stages before this one.
+        tables: Config to its rows, without photographs.
+        images: Table of `schemas/release_image`.
+        statistics: Further counts for the card.
+    """
+    folders = {source["name"]: inputs.source_root / source["images"] for source in inputs.config["sources"]}
+    places = inputs.tables["40_images/photographs"].select(["image_id", "path"]).to_pylist()
+    source_of = dict(zip(images["image_id"].to_pylist(), images["source_name"].to_pylist(), strict=True))
+    paths = {
+        row["image_id"]: folders[source_of[row["image_id"]]] / row["path"]
+        for row in places
+        if row["image_id"] in source_of
+    }
+    told = facts(inputs, stages, tables["dialogues"], images, statistics)
+    digests, read = _digests(inputs)
+    fill = partial(
+        write_release,
+        facts=told,
+        tables=tables,
+        images=images,
+        photograph_paths=paths,
+        manifest=recorded_manifest(inputs.config),
+        digests=digests,
+    )
+    short = {row.stratum: [row.have, row.want] for row in told.strata if row.have < row.want}
+    return Output(facts={"short": short}, read=read, fill=("release", fill))

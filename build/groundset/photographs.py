@@ -1,0 +1,137 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The stage 40_images: opens and checks the photographs of the selected records and of a margin of the reserve."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from groundset.files import sha256_file
+from groundset.images import ImageRules, Job, Photograph, measure_all
+from groundset.sampling import select
+from groundset.schema_types import arrow_schema
+from groundset.stage import Inputs, Output
+from groundset.verdicts import Verdict
+
+Row = dict[str, Any]
+
+
+def _jobs(inputs: Inputs, images: Iterable[Row]) -> list[Job]:
+    folders = {source["name"]: inputs.source_root / source["images"] for source in inputs.config["sources"]}
+    return [
+        Job(
+            path=Path(image["file_name"]),
+            root=folders[image["source_name"]],
+            image_id=image["image_id"],
+            frame_width=image["frame_width"],
+            frame_height=image["frame_height"],
+            frame_is_pixels=(image["frame_width"], image["frame_height"]) != (1.0, 1.0),
+        )
+        for image in images
+    ]
+
+
+def rotation_fault(image: Mapping[str, Any], rules: Mapping[str, Any]) -> Verdict | None:
+    """What the source itself says against the photograph's orientation (design, images: Open Images Rotation)."""
+    if rules["reject_rotated"] and image["rotation"]:
+        told = f"the source says to turn it by {image['rotation']} degrees"
+        return Verdict(image["image_id"], "image", "rotated", told, float(image["rotation"]), 0.0)
+    if rules["reject_rotation_unknown"] and image["source"] == "openimages" and image["rotation"] is None:
+        return Verdict(image["image_id"], "image", "rotation_unknown", "the source does not know its orientation")
+    return None
+
+
+def _equal_pixels(rows: Iterable[Row], sound: Mapping[str, Photograph]) -> dict[str, str]:
+    """Image id to the image that shows the same pixels and ranks before it."""
+    first: dict[str, str] = {}
+    again: dict[str, str] = {}
+    for row in sorted(rows, key=lambda row: (row["rank"], row["image_id"])):
+        if row["image_id"] in sound:
+            before = first.setdefault(sound[row["image_id"]].pixels_sha256, row["image_id"])
+            if before != row["image_id"]:
+                again[row["image_id"]] = before
+    return again
+
+
+def _measure(
+    inputs: Inputs, images: Mapping[str, Row], wanted: Iterable[str], found: dict[str, Photograph | Verdict]
+) -> None:
+    fresh = sorted(set(wanted) - set(found))
+    by_word = {image_id: rotation_fault(images[image_id], inputs.config["images"]) for image_id in fresh}
+    found |= {image_id: fault for image_id, fault in by_word.items() if fault is not None}
+    jobs = _jobs(inputs, [images[image_id] for image_id in fresh if by_word[image_id] is None])
+    rules = ImageRules(inputs.config["images"]["max_pixels"], inputs.config["images"]["reject_rotated"])
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        found |= {job.image_id: result for job, result in zip(jobs, measure_all(jobs, rules, threads), strict=True)}
+
+
+def _verdict(row: Row, result: Photograph | Verdict, equal: Mapping[str, str], kind: str) -> Verdict | None:
+    if isinstance(result, Verdict):
+        return Verdict(row["item_id"], kind, result.rule, result.detail, result.measured, result.limit)
+    if row["image_id"] in equal:
+        return Verdict(row["item_id"], kind, "equal_pixels", f"shows the same pixels as {equal[row['image_id']]}")
+    return None
+
+
+def run(inputs: Inputs, kind: str) -> Output:
+    """Checks photographs until every stratum has what it wants or has run out.
+
+    Args:
+        inputs: Config `sources`, `images`, `strata`; tables `10_import/images`, `30_stratify/kept`, `refill/rejected`.
+        kind: What one ranked record is: item or dialogue.
+    """
+    ranking = inputs.tables["30_stratify/kept"]
+    rows: dict[str, Row] = {row["item_id"]: row for row in ranking.to_pylist()}
+    images: dict[str, Row] = {row["image_id"]: row for row in inputs.tables["10_import/images"].to_pylist()}
+    later = set(inputs.tables["refill/rejected"]["record_id"].to_pylist())
+    margin = inputs.config["images"]["margin"]
+    refills = "image" in inputs.config["strata"]["refill"]
+    found: dict[str, Photograph | Verdict] = {}
+    verdicts: dict[str, Verdict] = {}
+    while True:
+        selection = select(ranking, later | (set(verdicts) if refills else set()), margin)
+        worked = [rows[item] for item in (*selection.taken, *selection.refused, *selection.reserve)]
+        _measure(inputs, images, {row["image_id"] for row in worked}, found)
+        sound = {image_id: result for image_id, result in found.items() if isinstance(result, Photograph)}
+        equal = _equal_pixels(worked, sound)
+        judged = {row["item_id"]: _verdict(row, found[row["image_id"]], equal, kind) for row in worked}
+        faults = {item: verdict for item, verdict in judged.items() if verdict is not None}
+        if faults.keys() <= verdicts.keys():
+            break
+        verdicts |= faults
+    reserve = set(selection.reserve)
+    kept = [{**row, "reserve": row["item_id"] in reserve} for row in worked if row["item_id"] not in verdicts]
+    kept.sort(key=lambda row: str(row["item_id"]))
+    shown = sorted({str(row["image_id"]) for row in kept})
+    photographs = [asdict(sound[image_id]) for image_id in shown]
+    return Output(
+        tables={
+            "kept": pa.Table.from_pylist(kept, schema=arrow_schema("selected")),
+            "photographs": pa.Table.from_pylist(photographs, schema=arrow_schema("photograph")),
+        },
+        verdicts=tuple(verdicts.values()),
+        entered={kind: sorted({row["item_id"] for row in worked} | set(verdicts))},
+        read=_read(inputs, images, found),
+    )
+
+
+def _read(
+    inputs: Inputs, images: Mapping[str, Row], found: Mapping[str, Photograph | Verdict]
+) -> dict[str, str | None]:
+    folders = {source["name"]: source["images"] for source in inputs.config["sources"]}
+    read: dict[str, str | None] = {}
+    for image_id, result in found.items():
+        if isinstance(result, Verdict) and result.rule == "path_outside_folder":
+            continue
+        key = f"{folders[images[image_id]['source_name']]}/{images[image_id]['file_name']}"
+        path = inputs.source_root / key
+        known = result.sha256 if isinstance(result, Photograph) else None
+        read[f"source:{key}"] = known or (sha256_file(path) if path.is_file() else None)
+    return read

@@ -1,0 +1,60 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What a card says of its benchmark in every release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+TASKS: Mapping[str, tuple[str, ...]] = {
+    "candvg": ("image-text-to-text", "object-detection"),
+    "fpco-dialog": ("visual-question-answering", "image-text-to-text"),
+}
+
+TAGS: Mapping[str, tuple[str, ...]] = {
+    "candvg": ("groundset", "image", "visual-dialogue", "visual-grounding", "ambiguity", "benchmark"),
+    "fpco-dialog": ("groundset", "image", "visual-dialogue", "false-premise", "benchmark"),
+}
+
+ABOUT: Mapping[str, str] = {
+    "candvg": """\
+CandVG asks which objects in a photograph are still plausible after some turns of a dialogue. A user means one object;
+the first utterance leaves open which; each further turn, a question of the system and the user's response, narrows the
+set or widens it. A model gets the photograph and the dialogue so far, and returns the boxes of all objects that are
+still plausible: one (`CVG`) or several (`CSVG`).""",
+    "fpco-dialog": """\
+FPCO-Dialog asks whether a model corrects a false premise that the user keeps repeating. Ten questions are about one
+target in a photograph. Turns 1 to 3 describe it correctly; turns 4 to 10 carry one small false premise about its
+identity, an attribute or its location, the same each time. The question is whether the model says so.""",
+}
+
+EXAMPLE_INTRO: Mapping[str, str] = {
+    "candvg": """\
+One row of `samples` is a context: the turns 1 to `turn` of one dialogue, with the objects in `candidates` that are
+plausible under it. A dialogue of n turns gives n rows. The last of one dialogue:""",
+    "fpco-dialog": """\
+One row of `dialogues` is one photograph with its ten questions. The user asks the texts in `modified`; `content` is the
+same question with the correct description, and `false_premise` tells whether the two differ:""",
+}
+
+HOW_MADE: Mapping[str, str] = {
+    "candvg": """\
+Dialogues about photographs are filtered by the number and the sizes of the boxes that the first utterance may mean,
+and dealt over strata by that number. Annotators then set a point on every plausible object at every turn; each point
+becomes the object whose box centre is nearest. A dialogue in which a point does not clearly mean one object is left out
+whole.""",
+    "fpco-dialog": """\
+Photographs are chosen by the boxes of one category's objects in them, and dealt over strata of complexity, category and
+kind of false premise. The questions are written, checked by rule (ten questions, the description once in each, one
+small edit from turn 4 on), and accepted, rejected or edited by the reviewers.""",
+}
+
+POLICY: Mapping[str, str] = {
+    "reference-only": "The image policy is `reference-only`: no photograph is embedded, all are referenced.",
+    "permissive": """\
+The image policy is `permissive`: a photograph is embedded, byte for byte as its source serves it, unless its licence is
+NonCommercial; those are referenced.""",
+    "non-commercial": """\
+The image policy is `non-commercial`: photographs under NonCommercial licences are embedded too, byte for byte as their
+source serves them. **Use this release for non-commercial purposes only**, or filter by `licence`.""",
+}

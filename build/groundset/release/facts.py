@@ -1,0 +1,174 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""All that a release says of itself beyond its rows, and the tables that each benchmark has."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+BENCHMARKS = ("candvg", "fpco-dialog")
+LIBRARIES = ("pyarrow", "pillow", "numpy", "scipy", "msgspec")
+SPLIT = "test"
+
+
+@dataclass(frozen=True)
+class Config:
+    """One table of a release, which is one Hugging Face config.
+
+    Attributes:
+        name: Name of the config.
+        schema: Name of the JSON Schema that each row keeps.
+        key: Columns that together identify a row; rows are sorted by them.
+        about: What one row is.
+    """
+
+    name: str
+    schema: str
+    key: tuple[str, ...]
+    about: str
+
+
+_IMAGES = Config(
+    "images",
+    "release_image",
+    ("image_id",),
+    "a photograph's source, size, hash, licence and credit, without its pixels",
+)
+
+# the first is the default
+CONFIGS: Mapping[str, tuple[Config, ...]] = {
+    "candvg": (
+        Config(
+            "samples",
+            "candvg_sample",
+            ("dialogue_id", "turn"),
+            "a dialogue up to one turn, its photograph, and every object that is still plausible",
+        ),
+        Config(
+            "dialogues",
+            "candvg_dialogue",
+            ("dialogue_id",),
+            "a whole dialogue with the objects that people could choose from and the plausible ones at each turn",
+        ),
+        Config(
+            "points",
+            "candvg_point",
+            ("dialogue_id", "turn", "point"),
+            "a point that an annotator set on the photograph",
+        ),
+        _IMAGES,
+    ),
+    "fpco-dialog": (
+        Config("dialogues", "fpco_dialogue", ("dialogue_id",), "a photograph and ten questions about one target in it"),
+        Config(
+            "turns", "fpco_turn", ("dialogue_id", "turn"), "one question as the user asks it, without the photograph"
+        ),
+        _IMAGES,
+    ),
+}
+
+# configs whose rows carry the photograph, by benchmark
+WITH_IMAGE: Mapping[str, str] = {"candvg": "samples", "fpco-dialog": "dialogues"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """One source of the release.
+
+    Attributes:
+        name: As the manifest names it.
+        kind: coco, openimages or invig.
+        annotations_licence: SPDX id of the source's annotations and dialogues.
+        images: How many photographs of the release come from it.
+    """
+
+    name: str
+    kind: str
+    annotations_licence: str
+    images: int
+
+
+@dataclass(frozen=True)
+class FunnelStep:
+    """What one stage did with its rows, from its receipt.
+
+    Attributes:
+        stage: Name of the stage.
+        unit: What is counted: images, dialogues, items.
+        rows_in: Rows that went in.
+        kept: Rows that were kept.
+        rejected: Rule to the rows it rejected.
+    """
+
+    stage: str
+    unit: str
+    rows_in: int
+    kept: int
+    rejected: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """How many rows of one stratum were wanted, and how many the release has."""
+
+    stratum: str
+    want: int
+    have: int
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the card, the licence page and manifest.json say of a release beyond its rows.
+
+    Attributes:
+        benchmark: candvg or fpco-dialog.
+        name: Name of the release, as in the manifest.
+        version: Its version.
+        title: Its title.
+        summary: What it is, in a sentence or two.
+        authors: Who made it.
+        language: Language codes of the texts.
+        texts_licence: SPDX id of our annotations and texts.
+        sources: Where photographs, boxes and dialogues come from.
+        annotators: Who annotated and reviewed, in words.
+        annotator_pay: How they were paid, in words.
+        limitations: What it cannot be used to show.
+        citation: How to cite it.
+        simulated: What was generated instead of collected, a sentence each; empty for a real release.
+        image_policy: reference-only, permissive or non-commercial.
+        funnel: What each stage kept and rejected.
+        strata: The strata with want and have.
+        statistics: Further counts worth telling, as (what, value).
+        writer: What wrote the questions, in words; empty where nothing was written.
+        groundset_version: Version of the code.
+        libraries: Library to version, of those that can influence a byte.
+    """
+
+    benchmark: str
+    name: str
+    version: str
+    title: str
+    summary: str
+    authors: tuple[str, ...]
+    language: tuple[str, ...]
+    texts_licence: str
+    sources: tuple[Source, ...]
+    annotators: str
+    annotator_pay: str
+    limitations: tuple[str, ...]
+    citation: str
+    simulated: tuple[str, ...]
+    image_policy: str
+    funnel: tuple[FunnelStep, ...]
+    strata: tuple[Stratum, ...]
+    statistics: tuple[tuple[str, int | float | str], ...]
+    writer: str
+    groundset_version: str
+    libraries: Mapping[str, str]
+
+
+def library_versions() -> dict[str, str]:
+    """Installed versions of the libraries that can influence a byte of a release."""
+    return {name: importlib.metadata.version(name) for name in LIBRARIES}

@@ -1,0 +1,91 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""manifest.json of a release: the rules it was built by, and the digests of all that went in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import msgspec
+
+from groundset.errors import UsageError
+from groundset.release.attribution import Rights
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class TableRecord:
+    """One config as manifest.json names it."""
+
+    schema: str
+    rows: int
+
+
+@dataclass(frozen=True)
+class ReleaseRecord:
+    """What manifest.json holds.
+
+    Attributes:
+        benchmark: candvg or fpco-dialog.
+        name: Name of the release.
+        version: Its version.
+        title: Its title.
+        image_policy: What may be embedded.
+        groundset: Version of the code.
+        libraries: Library to version.
+        rights: The rights that do not differ from photograph to photograph.
+        tables: Config to its schema and rows.
+        manifest: The manifest that it was built by.
+        digests: Digests of imported tables, decisions and code as the build gives them, and `photographs`: image_id to
+            sha256.
+        format: Version of this file's form.
+    """
+
+    benchmark: str
+    name: str
+    version: str
+    title: str
+    image_policy: str
+    groundset: str
+    libraries: Mapping[str, str]
+    rights: Rights
+    tables: Mapping[str, TableRecord]
+    manifest: Mapping[str, Any]
+    digests: Mapping[str, Any]
+    format: int = FORMAT
+
+
+def canonical_json(value: Any) -> str:
+    """JSON in its one form: sorted keys, no blanks, UTF-8, no NaN.
+
+    >>> canonical_json({"b": 1, "a": "é"})
+    '{"a":"é","b":1}'
+
+    Raises:
+        UsageError: The value holds something that JSON has no form for.
+    """
+    try:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"what the release would record is not JSON: {error}") from error
+
+
+def encode(record: ReleaseRecord) -> str:
+    """manifest.json."""
+    return canonical_json(asdict(record)) + "\n"
+
+
+def decode(content: bytes) -> ReleaseRecord:
+    """Reads manifest.json.
+
+    Raises:
+        ValueError: It is not JSON, or not of this form; the message names the place.
+    """
+    try:
+        return msgspec.json.decode(content, type=ReleaseRecord)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(str(error)) from error

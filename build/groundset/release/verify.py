@@ -1,0 +1,219 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Checks everything that a reader of a release relies on, and names all that is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from groundset.errors import Problem
+from groundset.licences import POLICIES
+from groundset.paths import schema_dir
+from groundset.release.card import read_front_matter
+from groundset.release.checksums import checksum_problems
+from groundset.release.facts import CONFIGS, SPLIT, WITH_IMAGE, Config
+from groundset.release.invariants import candvg_problems, fpco_problems, image_problems, key_problems
+from groundset.release.loading import loading_problems
+from groundset.release.parquet import IMAGE_COLUMN, read_rows, shard_name, shard_paths
+from groundset.release.record import FORMAT, ReleaseRecord, decode
+from groundset.release.rights import photograph_problems, rights_problems
+from groundset.schema import table_problems
+from groundset.schema_types import IMAGE_TYPE, arrow_schema
+
+_INVARIANTS: Mapping[str, Callable[[Mapping[str, list[Mapping[str, Any]]]], list[Problem]]] = {
+    "candvg": candvg_problems,
+    "fpco-dialog": fpco_problems,
+}
+_SHARD = re.compile(r"-of-([0-9]{5})\.parquet$")
+
+
+def _record(folder: Path) -> tuple[ReleaseRecord | None, list[Problem]]:
+    file = "manifest.json"
+    try:
+        record = decode((folder / file).read_bytes())
+    except OSError as error:
+        return None, [Problem(file, "", "", f"it cannot be read: {error.strerror}")]
+    except ValueError as error:
+        return None, [Problem(file, "", "", f"it is not what a release's manifest.json is: {error}")]
+    problems = []
+    if record.format != FORMAT:
+        problems.append(Problem(file, "", "$.format", f"form {record.format} is not known", "use a newer groundset"))
+    if record.image_policy not in POLICIES:
+        problems.append(Problem(file, "", "$.image_policy", f"{record.image_policy!r} is no image policy"))
+    if record.benchmark not in CONFIGS:
+        problems.append(Problem(file, "", "$.benchmark", f"{record.benchmark!r} is no benchmark"))
+        return None, problems
+    return record, problems
+
+
+def _shard_problems(folder: Path, config: Config) -> list[Problem]:
+    place = f"data/{config.name}"
+    names = {path.name for path in (folder / place).glob("*")}
+    count = max((int(match[1]) for name in names if (match := _SHARD.search(name))), default=1)
+    expected = {shard_name(number, count) for number in range(count)}
+    problems = [Problem(f"{place}/{name}", "", "", "the shard is missing") for name in expected - names]
+    return problems + [Problem(f"{place}/{name}", "", "", "no shard has this name") for name in names - expected]
+
+
+def _type_problems(folder: Path, config: Config, path: Path) -> list[Problem]:
+    file = path.relative_to(folder).as_posix()
+    schema = pq.read_schema(path)
+    problems = []
+    if b"huggingface" in (schema.metadata or {}):
+        problems.append(Problem(file, "", "", "it carries huggingface metadata, which older datasets cannot read"))
+    expected = arrow_schema(config.schema)
+    if IMAGE_COLUMN not in expected.names:
+        return problems
+    if IMAGE_COLUMN not in schema.names:
+        problems.append(Problem(file, "", f"$.{IMAGE_COLUMN}", "the column is missing"))
+    elif schema.field(IMAGE_COLUMN).type != IMAGE_TYPE:
+        message = f"the column is {schema.field(IMAGE_COLUMN).type}, not {IMAGE_TYPE}"
+        problems.append(Problem(file, "", f"$.{IMAGE_COLUMN}", message))
+    return problems
+
+
+def _read(folder: Path, config: Config) -> tuple[pa.Table | None, list[Problem]]:
+    """The rows without photographs, or None if one of them breaks its schema, and all that is wrong with them."""
+    problems = _shard_problems(folder, config)
+    tables, broken = [], []
+    for path in shard_paths(folder, config.name):
+        file = path.relative_to(folder).as_posix()
+        try:
+            broken += _type_problems(folder, config, path)
+            tables.append(read_rows(path))
+        except (pa.ArrowException, OSError, ValueError) as error:
+            broken.append(Problem(file, "", "", f"it cannot be read as Parquet: {' '.join(str(error).split())}"))
+            continue
+        without = {IMAGE_COLUMN} & set(arrow_schema(config.schema).names)
+        found = table_problems(config.schema, tables[-1], file, config.key[0], without)
+        broken += found
+    if broken or not tables:
+        return None, problems + broken
+    table = pa.concat_tables(tables)
+    broken = key_problems(config, table)
+    return (None if broken else table), problems + broken
+
+
+def _front_matter_problems(folder: Path, record: ReleaseRecord, rows: Mapping[str, int]) -> list[Problem]:
+    file = "README.md"
+    try:
+        head = read_front_matter((folder / file).read_bytes().decode("utf-8"))
+        configs = {entry["config_name"]: entry for entry in head["configs"]}
+        info = {entry["config_name"]: entry for entry in head["dataset_info"]}
+        stated = {name: entry["splits"][0]["num_examples"] for name, entry in info.items()}
+        files = {name: entry["data_files"] for name, entry in configs.items()}
+        default = [name for name, entry in configs.items() if entry.get("default")]
+    except OSError as error:
+        return [Problem(file, "", "", f"it cannot be read: {error.strerror}")]
+    except ValueError as error:
+        return [Problem(file, "", "", str(error))]
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        return [
+            Problem(file, "", "", f"the front matter lacks configs or dataset_info as a release has them: {error!r}")
+        ]
+    problems = []
+    expected = [config.name for config in CONFIGS[record.benchmark]]
+    if list(configs) != expected or list(info) != expected or default != expected[:1]:
+        message = f"the configs have to be {', '.join(expected)}, the first of them the default"
+        problems.append(Problem(file, "", "$.configs", message))
+    for name in expected:
+        pattern = [{"split": SPLIT, "path": f"data/{name}/{SPLIT}-*.parquet"}]
+        if name in files and files[name] != pattern:
+            problems.append(Problem(file, name, "$.configs", f"its data_files are {files[name]}, not {pattern}"))
+        if name in rows and name in stated and stated[name] != rows[name]:
+            message = f"the card says {stated[name]} rows, the files hold {rows[name]}"
+            problems.append(Problem(file, name, "$.dataset_info", message))
+    return problems
+
+
+def _record_problems(record: ReleaseRecord, rows: Mapping[str, int], images: pa.Table | None) -> list[Problem]:
+    file = "manifest.json"
+    problems = []
+    expected = {config.name: config.schema for config in CONFIGS[record.benchmark]}
+    stated = {name: table.schema for name, table in record.tables.items()}
+    if stated != expected:
+        problems.append(Problem(file, "", "$.tables", f"the tables are {stated}, not {expected}"))
+    for name, table in sorted(record.tables.items()):
+        if name in rows and table.rows != rows[name]:
+            message = f"it says {table.rows} rows, the files hold {rows[name]}"
+            problems.append(Problem(file, name, "$.tables", message))
+    if images is not None:
+        digests = dict(zip(images["image_id"].to_pylist(), images["sha256"].to_pylist(), strict=True))
+        if record.digests.get("photographs") != digests:
+            message = "the digests of photographs are not those of the config images"
+            problems.append(Problem(file, "", "$.digests.photographs", message))
+    return problems
+
+
+def _schema_problems(folder: Path, record: ReleaseRecord) -> list[Problem]:
+    problems = []
+    expected = {f"{config.schema}.schema.json" for config in CONFIGS[record.benchmark]}
+    for name in sorted(expected):
+        try:
+            same = (folder / "schemas" / name).read_bytes() == (schema_dir() / name).read_bytes()
+        except OSError as error:
+            problems.append(Problem(f"schemas/{name}", "", "", f"it cannot be read: {error.strerror}"))
+            continue
+        if not same:
+            message = "it differs from the schema that the rows were checked against"
+            problems.append(Problem(f"schemas/{name}", "", "", message, f"use groundset {record.groundset}"))
+    strange = {path.name for path in (folder / "schemas").glob("*")} - expected
+    return problems + [Problem(f"schemas/{name}", "", "", "no table has this schema") for name in strange]
+
+
+def _embedded_problems(folder: Path, benchmark: str, images: pa.Table) -> list[Problem]:
+    config = WITH_IMAGE[benchmark]
+    try:
+        return photograph_problems(shard_paths(folder, config), config, images)
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        message = f"the photographs cannot be read: {' '.join(str(error).split())}"
+        return [Problem(f"data/{config}", "", f"$.{IMAGE_COLUMN}", message)]
+
+
+def verify(folder: Path, *, load: bool = True) -> list[Problem]:
+    """Everything that is wrong with a release, sorted; an empty list means that it is whole.
+
+    Checks between tables need rows that keep their schemas: where some do not, those are named and the checks that
+    stand on them are left out.
+
+    Args:
+        folder: The release's folder.
+        load: Whether to load every config with datasets as well.
+    """
+    if not folder.is_dir():
+        return [Problem(str(folder), "", "", "there is no such folder")]
+    problems = checksum_problems(folder)
+    record, wrong = _record(folder)
+    problems += wrong
+    if record is None:
+        return sorted(set(problems))
+    tables: dict[str, pa.Table] = {}
+    configs = CONFIGS[record.benchmark]
+    for config in configs:
+        table, wrong = _read(folder, config)
+        problems += wrong
+        if table is not None:
+            tables[config.name] = table
+    rows = {name: table.num_rows for name, table in tables.items()}
+    images = tables.get("images")
+    problems += _front_matter_problems(folder, record, rows)
+    problems += _record_problems(record, rows, images)
+    problems += _schema_problems(folder, record)
+    if images is not None:
+        problems += rights_problems(folder, record.rights, images, record.image_policy)
+        problems += _embedded_problems(folder, record.benchmark, images)
+    if len(tables) == len(configs):
+        listed = {name: table.to_pylist() for name, table in tables.items()}
+        problems += image_problems(record.benchmark, listed) + _INVARIANTS[record.benchmark](listed)
+    names = {config.name for config in configs}
+    strange = sorted({path.name for path in (folder / "data").glob("*")} - names)
+    problems += [Problem(f"data/{name}", "", "", "no config has this name") for name in strange]
+    if load:
+        problems += loading_problems(folder, {name: rows.get(name) for name in names})
+    return sorted(set(problems))

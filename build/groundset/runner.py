@@ -1,0 +1,305 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a benchmark's stages in order, and those that refill until nothing changes.
+
+Images, screening, writing and review work on the selected rows. What they reject and the manifest lets refill is fed
+back as one table, until a round rejects nothing new. A build starts from no rejection, or from a finished round that is
+still up to date, so its result depends on its inputs alone and not on what an interrupted build had reached.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from groundset import lock
+from groundset.candvg import pipeline as candvg_pipeline
+from groundset.errors import DataError, Problem, UsageError, WaitingForPeopleError
+from groundset.files import canonical_json, fresh_folder, replace_folder, write_table
+from groundset.fpco import pipeline as fpco_pipeline
+from groundset.manifest import Manifest
+from groundset.miniworld.write import write_world
+from groundset.schema_types import arrow_schema
+from groundset.stage import (
+    Output,
+    Place,
+    Records,
+    Stage,
+    package_digest,
+    queue_path,
+    read_receipt,
+    read_table,
+    run,
+    why_stale,
+)
+
+STAGES = {"candvg": candvg_pipeline.STAGES, "fpco-dialog": fpco_pipeline.STAGES}
+REFILL = "refill/rejected"
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to build.
+
+    Attributes:
+        to: Last stage to run; empty for all.
+        only: The one stage to run; empty for all.
+        locked: Refuse to add a pin.
+        repin: Replace pins that differ.
+    """
+
+    to: str = ""
+    only: str = ""
+    locked: bool = False
+    repin: bool = False
+
+
+def place_of(manifest: Manifest, work: Path | None) -> Place:
+    """The build's place; the work folder is `work/<name>-<version>` if none is given."""
+    folder = work or Path("work") / manifest.title
+    stages = STAGES[manifest.benchmark]
+    records = {f"{stage.name}/{table}": held for stage in stages for table, held in stage.writes.items()}
+    verdicts = [f"{stage.name}/{table}" for stage in stages for table in ("rejected", "flagged")]
+    records |= dict.fromkeys([*verdicts, REFILL], Records("verdict"))
+    return Place(manifest, folder, manifest.source_root or folder / "miniworld", records)
+
+
+def stages_of(manifest: Manifest, options: Options) -> Sequence[Stage]:
+    """The stages that the options ask for.
+
+    Raises:
+        UsageError: The benchmark has no stage of that name.
+    """
+    stages = STAGES[manifest.benchmark]
+    names = [stage.name for stage in stages]
+    for name in (options.to, options.only):
+        if name and name not in names:
+            raise UsageError(f"{manifest.benchmark} has no stage {name}; its stages are {', '.join(names)}")
+    if options.only:
+        return [stage for stage in stages if stage.name == options.only]
+    return stages[: names.index(options.to) + 1] if options.to else stages
+
+
+@contextmanager
+def _sole_user(work: Path) -> Iterator[None]:
+    work.mkdir(parents=True, exist_ok=True)
+    with (work / ".lock").open("w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UsageError(f"{work}: another build is running in this folder; wait for it or use --work") from None
+        yield
+
+
+def _draw_world(place: Place, say: Say) -> None:
+    wanted = canonical_json({"root": place.manifest.content["source_root"], "package": package_digest()})
+    marker = place.source_root / "world.json"
+    if marker.is_file() and marker.read_bytes() == wanted:
+        return
+    say("drawing the miniature world")
+    temporary = fresh_folder(place.work / ".miniworld.tmp")
+    root = place.manifest.content["source_root"]
+    write_world(temporary / "world", root["seed"], root["scenes_per_cell"])
+    (temporary / "world" / "world.json").write_bytes(wanted)
+    replace_folder(temporary / "world", place.source_root)
+    temporary.rmdir()
+
+
+def _pin(place: Place, options: Options, kind: str, found: lock.Pins, say: Say) -> None:
+    before = lock.read(place.manifest.lock_path)
+    after, fresh = lock.merged(before, kind, found, repin=options.repin)
+    if fresh and options.locked:
+        names = [name for name in sorted(found) if before.pins[kind].get(name) != after.pins[kind].get(name)]
+        problems = [Problem(str(before.path), f"{kind} {name}", "", "not pinned") for name in names]
+        raise DataError(f"{fresh} {kind} are not pinned, and --locked forbids to add pins", problems)
+    if fresh:
+        lock.write(after)
+        say(f"pinned {fresh} {kind} in {after.path.name}")
+
+
+def _pin_stage(place: Place, stage: Stage, options: Options, say: Say) -> None:
+    if place.manifest.is_generated:
+        return
+    receipt = read_receipt(place, stage.name)
+    files = receipt["files"] if receipt else {}
+    if stage.name == "10_import":
+        found = {}
+        for source in place.manifest.content["sources"]:
+            path = place.source_root / source["annotations"]
+            found[source["name"]] = {
+                "sha256": files[f"source:{source['annotations']}"],
+                "bytes": path.stat().st_size,
+            }
+        _pin(place, options, "sources", found, say)
+    elif stage.name == "40_images":
+        rows = read_table(place, "40_images/photographs").to_pylist()
+        keys = ("sha256", "bytes", "width", "height")
+        _pin(place, options, "photographs", {row["image_id"]: {key: row[key] for key in keys} for row in rows}, say)
+    elif stage.name == "70_validate":
+        decided = {
+            name: {"sha256": _decision_hash(place, name)} for name in place.manifest.content["decisions"]["files"]
+        }
+        _pin(place, options, "decisions", decided, say)
+
+
+def _decision_hash(place: Place, name: str) -> str:
+    for stage in reversed(STAGES[place.manifest.benchmark]):
+        receipt = read_receipt(place, stage.name)
+        if receipt and receipt["files"].get(f"manifest:{name}"):
+            return str(receipt["files"][f"manifest:{name}"])
+    raise DataError(f"{place.manifest.path.parent / name}: the decision file is not there")
+
+
+def _step(place: Place, stage: Stage, options: Options, say: Say) -> Output | None:
+    reason = why_stale(place, stage)
+    if reason is None:
+        say(f"{stage.name}: up to date")
+        _pin_stage(place, stage, options, say)
+        return None
+    missing = [table for table in stage.reads if not (place.work / f"{table}.parquet").is_file()]
+    if missing:
+        needed = sorted({table.partition("/")[0] for table in missing})
+        raise UsageError(f"{stage.name} reads what {', '.join(needed)} writes, which has not been done")
+    output = run(place, stage)
+    if output.waiting:
+        say(f"{stage.name}: {len(output.waiting)} items wait for people")
+        return output
+    receipt = read_receipt(place, stage.name)
+    for kind, told in (receipt["accounts"] if receipt else {}).items():
+        rejected = ", ".join(f"{rule} {count}" for rule, count in told["rejected"].items())
+        say(
+            f"{stage.name}: {told['in']} {kind} in, {told['kept']} kept"
+            + (f", rejected: {rejected}" if rejected else "")
+        )
+    _pin_stage(place, stage, options, say)
+    return output
+
+
+def _refill_ids(place: Place, stage: Stage, output: Output | None) -> set[str]:
+    """Items that the stage has rejected and whose place the next one takes; images refill within their own stage."""
+    if stage.cause == "image" or stage.cause not in place.manifest.content["strata"]["refill"]:
+        return set()
+    if output is not None:
+        return {verdict.record_id for verdict in output.verdicts if verdict.hard and verdict.kind in stage.accounts}
+    rejected = read_table(place, f"{stage.name}/rejected").to_pylist()
+    return {row["record_id"] for row in rejected if row["kind"] in stage.accounts}
+
+
+def _write_refill(place: Place, items: set[str]) -> None:
+    rows = [
+        {"record_id": item, "kind": "item", "rule": "refilled", "measured": None, "limit": None, "detail": "rejected"}
+        for item in sorted(items)
+    ]
+    folder = fresh_folder(place.work / ".refill.tmp")
+    write_table(pa.Table.from_pylist(rows, schema=arrow_schema("verdict")), folder / "rejected.parquet")
+    replace_folder(folder, place.work / "refill")
+
+
+def _refill_is_settled(place: Place, stages: Sequence[Stage]) -> bool:
+    path = place.work / f"{REFILL}.parquet"
+    if not path.is_file() or any(why_stale(place, stage) for stage in stages):
+        return False
+    stored = set(read_table(place, REFILL).column("record_id").to_pylist())
+    return stored == set().union(*(_refill_ids(place, stage, None) for stage in stages))
+
+
+def _run_refilling(place: Place, stages: Sequence[Stage], options: Options, say: Say) -> None:
+    if _refill_is_settled(place, stages):
+        for stage in stages:
+            _step(place, stage, options, say)
+        return
+    refused: set[str] = set()
+    while True:
+        _write_refill(place, refused)
+        found: set[str] = set(refused)
+        waiting: tuple[Stage, int] | None = None
+        for stage in stages:
+            output = _step(place, stage, options, say)
+            found |= _refill_ids(place, stage, output)
+            if output is not None and output.waiting:
+                waiting = (stage, len(output.waiting))
+                break
+        if found == refused:
+            break
+        say(f"refill: {len(found - refused)} rejected items give way to the next of their strata")
+        refused = found
+    if waiting is not None:
+        stage, count = waiting
+        raise WaitingForPeopleError(
+            f"{stage.name}: {count} items wait for people; they are listed in {queue_path(place, stage.name)}. "
+            f"Write a decision for each to one of the manifest's decision files and build again"
+        )
+
+
+@dataclass(frozen=True)
+class Filled:
+    """How far a stratum has been filled."""
+
+    stratum: str
+    have: int
+    want: int
+
+
+def strata(place: Place) -> tuple[Filled, ...]:
+    """Have and want of every stratum, by what the last refilling stage has kept; empty before that."""
+    last = [stage for stage in STAGES[place.manifest.benchmark] if stage.cause][-1]
+    if read_receipt(place, last.name) is None:
+        return ()
+    ((table, id_column),) = last.accounts.values()
+    kept = set(read_table(place, f"{last.name}/{table}")[id_column].to_pylist())
+    have = Counter(
+        row["stratum"] for row in read_table(place, "30_stratify/kept").to_pylist() if row["item_id"] in kept
+    )
+    wanted = read_table(place, "30_stratify/strata").to_pylist()
+    return tuple(Filled(row["stratum"], have[row["stratum"]], row["want"]) for row in wanted)
+
+
+def _tell_short(place: Place, say: Say) -> None:
+    short = [row for row in strata(place) if row.have < row.want]
+    for row in short:
+        say(f"stratum {row.stratum} falls short: have {row.have}, want {row.want}")
+    if short and place.manifest.content["strata"]["when_short"] == "stop":
+        problems = [Problem("", f"stratum {row.stratum}", "", f"have {row.have}, want {row.want}") for row in short]
+        raise DataError(f"{len(short)} strata fall short, and the manifest says to stop (strata.when_short)", problems)
+
+
+def build(manifest: Manifest, work: Path | None, options: Options, say: Say) -> Place:
+    """Brings every stage that is asked for up to date.
+
+    Args:
+        manifest: The manifest.
+        work: Work folder, or None for the usual one.
+        options: How to build.
+        say: Called with one line at a time about what happens.
+
+    Raises:
+        GroundsetError: Something is wrong, or people have to decide first.
+    """
+    stages = stages_of(manifest, options)
+    place = place_of(manifest, work)
+    with _sole_user(place.work):
+        if manifest.is_generated:
+            _draw_world(place, say)
+        if options.only:
+            output = _step(place, stages[0], replace(options, only=""), say)
+            if output is not None and output.waiting:
+                told = f"{stages[0].name}: {len(output.waiting)} items wait for people"
+                raise WaitingForPeopleError(f"{told}; they are listed in {queue_path(place, stages[0].name)}")
+            return place
+        refilling = [stage for stage in stages if stage.cause]
+        for stage in stages:
+            if not stage.cause:
+                _step(place, stage, options, say)
+            elif stage is refilling[0]:
+                _run_refilling(place, refilling, options, say)
+                if refilling[-1] is [stage for stage in STAGES[manifest.benchmark] if stage.cause][-1]:
+                    _tell_short(place, say)
+    return place

@@ -1,0 +1,147 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What every source reader returns: the same tables, whatever the publisher's format and the order of the file."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from groundset.schema_types import arrow_schema
+from groundset.verdicts import Verdict
+
+Row = TypeVar("Row")
+
+# the schemas allow 200; what is made from an id (object, sample, dialogue) needs some of that
+MAX_ID_LENGTH = 160
+_PLAIN = re.compile(r"[^A-Za-z0-9_.-]")
+
+
+@dataclass(frozen=True)
+class Imported:
+    """The content of one source.
+
+    For each kind in `rows_in`, rows_in == rows kept in the table + hard verdicts of that kind.
+
+    Attributes:
+        images: Table of `schemas/image`, sorted by image_id.
+        objects: Table of `schemas/object`, sorted by image_id, then object_id.
+        dialogues: Table of `schemas/candvg_source_dialogue`, sorted by dialogue_id; None if the source has none.
+        rejected: Hard verdicts, one for each row that was left out.
+        flagged: Soft verdicts.
+        rows_in: Rows that the source holds, by kind: image, object, dialogue.
+    """
+
+    images: pa.Table
+    objects: pa.Table
+    dialogues: pa.Table | None
+    rejected: tuple[Verdict, ...]
+    flagged: tuple[Verdict, ...]
+    rows_in: dict[str, int]
+
+
+def object_record_id(image_id: str, object_id: str) -> str:
+    """How verdicts name an object, whose own id is unique only within its image.
+
+    >>> object_record_id("coco-192", "a918")
+    'coco-192/a918'
+    """
+    return f"{image_id}/{object_id}"
+
+
+def id_text(text: str) -> str:
+    """A publisher's name as part of an id: a space becomes `+`, any other odd byte `:` and its hexadecimal value.
+
+    Two names never become one id.
+
+    >>> id_text("00bf_Egg (Food)_2")
+    '00bf_Egg+:28Food:29_2'
+    """
+
+    def coded(found: re.Match[str]) -> str:
+        character = found.group()
+        return "+" if character == " " else "".join(f":{byte:02X}" for byte in character.encode())
+
+    return _PLAIN.sub(coded, text)
+
+
+def path_fault(file_name: str) -> str:
+    """Why a file name cannot lie in the image folder, whatever the system; empty if it can.
+
+    >>> path_fault("val/0001.jpg")
+    ''
+    >>> path_fault("../0001.jpg")
+    'it climbs out with ..'
+    """
+    if "\0" in file_name:
+        return "it holds a NUL character"
+    if "\\" in file_name:
+        return "it holds a backslash"
+    if file_name.startswith("/") or PureWindowsPath(file_name).drive:
+        return "it is absolute"
+    if ".." in file_name.split("/"):
+        return "it climbs out with .."
+    if file_name.endswith("/") or not PurePosixPath(file_name).name:
+        return "it names no file"
+    return ""
+
+
+def one_per_id(rows: Sequence[Row], id_of: Callable[[Row], Hashable]) -> tuple[list[Row], list[tuple[Row, str]]]:
+    """Takes out rows whose id occurs more than once.
+
+    Rows that are equal in every field are one row: the first stays. Rows that differ are all taken out, since nothing
+    says which of them is right.
+
+    Returns:
+        The rows that stay, in their order, and the rows taken out, each with the reason.
+    """
+    counts = Counter(map(id_of, rows))
+    if len(counts) == len(rows):
+        return list(rows), []
+    doubled: dict[Hashable, list[Row]] = defaultdict(list)
+    for row in rows:
+        if counts[id_of(row)] > 1:
+            doubled[id_of(row)].append(row)
+    kept, out, seen = [], [], set()
+    for row in rows:
+        key = id_of(row)
+        if counts[key] == 1:
+            kept.append(row)
+        elif any(other != row for other in doubled[key]):
+            out.append((row, f"{counts[key]} records carry this id and differ"))
+        elif key in seen:
+            out.append((row, f"{counts[key]} equal records carry this id; one of them stays"))
+        else:
+            seen.add(key)
+            kept.append(row)
+    return kept, out
+
+
+def finite(value: float) -> float | None:
+    """A measured value for a verdict, which has no room for infinity."""
+    return float(value) if np.isfinite(value) else None
+
+
+def box_array(boxes: NDArray[np.float64]) -> pa.Array:
+    """Boxes of shape (n, 4) as an Arrow list column."""
+    return pa.ListArray.from_arrays(pa.array(np.arange(0, 4 * len(boxes) + 1, 4, dtype=np.int32)), boxes.reshape(-1))
+
+
+def sorted_table(schema_name: str, columns: dict[str, Any], sort_by: Iterable[str]) -> pa.Table:
+    """A table with the types of `schemas/<schema_name>`, sorted by the columns named, in one chunk."""
+    schema = arrow_schema(schema_name)
+    table = pa.table([pa.array(columns[field.name], type=field.type) for field in schema], schema=schema)
+    return table.sort_by([(name, "ascending") for name in sort_by]).combine_chunks()
+
+
+def sorted_verdicts(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
+    """Verdicts in an order that does not depend on the file's."""
+    return tuple(sorted(verdicts, key=lambda v: (v.kind, v.record_id, v.rule, v.detail)))

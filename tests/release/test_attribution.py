@@ -1,0 +1,67 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import csv
+import io
+
+from groundset.licences import text
+from groundset.release.attribution import (
+    LicenceCount,
+    Rights,
+    attribution_csv,
+    count_licences,
+    licence_page,
+    licence_table,
+    licence_texts,
+    parse_licence_table,
+    used_licences,
+)
+
+RIGHTS = Rights("CC-BY-4.0", {"coco-test": "CC-BY-4.0", "invig-test": "Apache-2.0"})
+
+
+def test_counts_tell_embedded_from_referenced(fpco) -> None:
+    counts = count_licences(fpco.images)
+    assert counts["CC-BY-ND-2.0"] == LicenceCount(1, 1, 0)
+    assert counts["CC-BY-NC-2.0"] == LicenceCount(1, 0, 1)
+    assert len(counts) == 8
+
+
+def test_licence_table_reads_back(fpco) -> None:
+    page = f"# Title\n\n| filter | images | 12 | 9 | 3 | none |\n\n{licence_table(fpco.images)}\n\nEnd."
+    assert parse_licence_table(page) == count_licences(fpco.images)
+
+
+def test_attribution_keeps_odd_titles_and_is_sorted(candvg) -> None:
+    page = attribution_csv(candvg.images.take([1, 0]))
+    rows = list(csv.DictReader(io.StringIO(page, newline="")))
+    assert [row["image_id"] for row in rows] == ["invig-1a", "invig-2b"]
+    assert rows[0]["title"] == 'Three | boys,\n"on" a hill'
+    assert rows[1]["author"] == "Michał"
+    assert rows[1]["title"] == ""
+    assert (rows[0]["embedded"], rows[1]["embedded"]) == ("true", "false")
+    assert rows[0]["credit"] == candvg.images["credit"][0].as_py()
+
+
+def test_texts_are_exactly_those_of_the_licences_in_use(candvg) -> None:
+    rights = Rights("CC0-1.0", {"invig-test": "Apache-2.0"})
+    expected = ["Apache-2.0", "CC-BY-2.0", "CC-BY-NC-2.0", "CC0-1.0"]
+    assert used_licences(rights, candvg.images) == expected
+    assert licence_texts(rights, candvg.images) == {f"{spdx}.txt": text(spdx) for spdx in expected}
+
+
+def test_licence_page_keeps_four_kinds_of_rights_apart(candvg) -> None:
+    page = licence_page("CandVG", RIGHTS, candvg.images, "permissive")
+    parts = page.split("\n## ")
+    assert [part.split("\n")[0] for part in parts[1:]] == [
+        "1. Code",
+        "2. Annotations and texts made for this release",
+        "3. Annotations and dialogues of the sources",
+        "4. Photographs",
+    ]
+    assert "Apache-2.0" in parts[1]
+    assert "CC-BY-4.0" in parts[2]
+    assert "`invig-test`: [Apache-2.0]" in parts[3]
+    assert "1 photographs are embedded" in parts[4]
+    assert parse_licence_table(page) == count_licences(candvg.images)

@@ -1,0 +1,113 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The golden cards are written anew with GROUNDSET_UPDATE_GOLDEN=1."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from groundset.release.card import card, example, front_matter, read_front_matter, size_category
+from groundset.release.facts import CONFIGS, Stratum
+from groundset.release.features import yaml_features
+from groundset.release.parquet import Size
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "cards"
+
+
+def card_of(material) -> str:
+    # sizes on disk vary with the version of pyarrow, and are not what is tested here
+    tables = {**material.tables, "images": material.images}
+    sizes = {name: Size(table.num_rows, 1000, 2000, 1) for name, table in tables.items()}
+    return card(material.facts, tables, material.images, sizes)
+
+
+@pytest.mark.parametrize(
+    ("name", "benchmark", "policy", "changes"),
+    [
+        ("fpco-dialog", "fpco-dialog", "permissive", {}),
+        ("fpco-dialog-non-commercial", "fpco-dialog", "non-commercial", {"statistics": ()}),
+        ("candvg-simulated", "candvg", "permissive", {"simulated": ("Pictures were drawn.", "Points are\nsimulated.")}),
+        ("candvg-reference-only", "candvg", "reference-only", {"limitations": (), "citation": "To come."}),
+    ],
+)
+def test_card_is_the_golden_one(name, benchmark, policy, changes, make, tmp_path: Path) -> None:
+    found = card_of(make[benchmark](tmp_path, policy, **changes))
+    golden = GOLDEN / f"{name}.md"
+    if os.environ.get("GROUNDSET_UPDATE_GOLDEN") == "1":
+        golden.write_bytes(found.encode())
+    assert found == golden.read_bytes().decode(), "the card changed; if it should, set GROUNDSET_UPDATE_GOLDEN=1"
+
+
+def test_front_matter_names_configs_features_and_splits_in_loadable_order(candvg) -> None:
+    head = read_front_matter(card_of(candvg))
+    assert head["license"] == "other"
+    assert head["license_link"] == "LICENSE.md"
+    names = [config.name for config in CONFIGS["candvg"]]
+    assert [entry["config_name"] for entry in head["configs"]] == names
+    assert [entry.get("default") for entry in head["configs"]] == [True, None, None, None]
+    assert [entry["splits"][0]["num_examples"] for entry in head["dataset_info"]] == [5, 2, 10, 2]
+    box = next(field for field in head["dataset_info"][0]["features"] if field["name"] == "candidates")["list"][1]
+    assert list(box) == ["name", "list", "length"]
+    assert head["dataset_info"][0]["features"] == yaml_features("candvg_sample")
+
+
+@pytest.mark.parametrize("text", ["", "# no front matter", "---\na: [\n---\n", "---\n- *missing\n---\n"])
+def test_broken_front_matter_is_a_value_error(text: str) -> None:
+    with pytest.raises(ValueError, match="front matter"):
+        read_front_matter(text)
+
+
+def test_odd_facts_stay_in_their_places(fpco) -> None:
+    facts = replace(
+        fpco.facts,
+        title="A: title | with - marks",
+        authors=("Ø. Å",),
+        citation="```\nfence\n```",
+        strata=(Stratum("a|b", 2, 1),),
+        sources=(),
+    )
+    page = card_of(replace(fpco, facts=facts))
+    assert read_front_matter(page)["pretty_name"] == "A: title | with - marks"
+    assert "| a\\|b | 2 | 1 |" in page
+    assert "````text\n```\nfence\n```\n````" in page
+
+
+def test_example_is_a_real_row(fpco, candvg) -> None:
+    for material, key in ((fpco, "dialogue_id"), (candvg, "sample_id")):
+        shown = example(material.facts, material.tables, material.images)
+        row = json.loads(re.fullmatch(r"```json\n(.*)\n```", shown, re.DOTALL)[1])
+        table = material.tables[CONFIGS[material.facts.benchmark][0].name]
+        real = next(real for real in table.to_pylist() if real[key] == row[key])
+        assert row.pop("image").startswith("<PIL image, 64 x 48 pixels")
+        assert row == real
+    assert row["turn"] == 3
+
+
+def test_funnel_and_strata_tell_what_falls_short(fpco) -> None:
+    page = card_of(fpco)
+    assert "| 20_filter | images | 12 | 9 | 3 | group_box 1; too_small 2 |" in page
+    assert "1 of 2 strata fall short of what was wanted; in all there are 5 of 6." in page
+    assert "In 3 of 8 rows of `dialogues` the column `image` is null" in page
+
+
+def test_size_category_borders() -> None:
+    assert [size_category(n) for n in (0, 999, 1000, 9999, 10_000, 10**6)] == [
+        "n<1K",
+        "n<1K",
+        "1K<n<10K",
+        "1K<n<10K",
+        "10K<n<100K",
+        "1M<n<10M",
+    ]
+
+
+def test_front_matter_marks_simulation(candvg) -> None:
+    sizes = {config.name: Size(1, 1, 1, 1) for config in CONFIGS["candvg"]}
+    assert "- simulated" in front_matter(replace(candvg.facts, simulated=("x",)), sizes)
+    assert "- simulated" not in front_matter(candvg.facts, sizes)

@@ -1,0 +1,45 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import pytest
+
+from groundset.errors import UsageError
+from groundset.release.attribution import Rights
+from groundset.release.record import ReleaseRecord, TableRecord, canonical_json, decode, encode
+
+RECORD = ReleaseRecord(
+    benchmark="candvg",
+    name="é",
+    version="1",
+    title="T",
+    image_policy="permissive",
+    groundset="0.1.0",
+    libraries={"numpy": "2"},
+    rights=Rights("CC-BY-4.0", {"b": "CC-BY-4.0", "a": "Apache-2.0"}),
+    tables={"images": TableRecord("release_image", 3)},
+    manifest={"z": [1, {"y": None}], "a": 1.5},
+    digests={"photographs": {}},
+)
+
+
+def test_record_comes_back_and_has_one_form() -> None:
+    text = encode(RECORD)
+    assert decode(text.encode()) == RECORD
+    assert encode(decode(text.encode())) == text
+    assert text.startswith('{"benchmark":"candvg","digests":{"photographs":{}},"format":1,')
+    assert '"name":"é"' in text
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", b"[]", b"\xff\xfe", b"[" * 100_000, b'{"benchmark":1}', encode(RECORD).encode()[:-9]]
+)
+def test_what_is_no_record_is_a_value_error(content: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        decode(content)
+
+
+@pytest.mark.parametrize("value", [float("inf"), object(), {1: {2}}])
+def test_what_is_not_json_is_refused(value: object) -> None:
+    with pytest.raises(UsageError):
+        canonical_json({"value": value})

@@ -1,0 +1,238 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Photograph checks: the real photographs, the bad cases, paths, modes and fuzz."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import random
+import struct
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image, ImageFile
+
+from groundset import schema
+from groundset.image_streams import orientation, take_apart
+from groundset.images import ImageRules, Job, Photograph, measure, measure_all
+from groundset.verdicts import Verdict
+
+TESTS = Path(__file__).parent
+BAD = TESTS / "bad" / "images"
+CASES = sorted(path.name for path in BAD.iterdir())
+SHARED = TESTS.parents[1] / "shared" / "data"
+RULES = ImageRules(max_pixels=50_000_000, reject_rotated=True)
+
+needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="needs the real source files beside the checkout")
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+def picture(mode: str = "RGB", size: tuple[int, int] = (24, 16)) -> Image.Image:
+    image = Image.new("RGB", size, (200, 220, 240))
+    image.paste((180, 60, 40), (4, 3, 16, 13))
+    return image.convert(mode)
+
+
+def encoded(image: Image.Image, file_format: str, **options: Any) -> bytes:
+    buffer = io.BytesIO()
+    image.save(buffer, file_format, **options)
+    return buffer.getvalue()
+
+
+def exif(value: int, order: str = ">", kind: int = 3, start: int = 8) -> bytes:
+    mark = b"MM\0*" if order == ">" else b"II*\0"
+    return mark + struct.pack(order + "IHHHIHHI", start, 1, 0x0112, kind, 1, value, 0, 0)
+
+
+def measure_bytes(folder: Path, data: bytes, rules: ImageRules = RULES) -> Photograph | Verdict:
+    (folder / "input.jpg").write_bytes(data)
+    return measure(Path("input.jpg"), folder, "x-1", 24, 16, True, rules)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_case(case: str) -> None:
+    record = json.loads((BAD / case / "record.json").read_text(encoding="utf-8"))
+    frame = (record["width"], record["height"], record["is_pixels"])
+    said = measure(Path(record["file_name"]), BAD / case, case, *frame, RULES)
+    assert isinstance(said, Verdict)
+    assert [asdict(said)] == json.loads((BAD / case / "verdicts.json").read_text(encoding="utf-8"))
+
+
+@needs_shared
+def test_real_photographs_are_measured_and_not_changed() -> None:
+    folder = SHARED / "coco"
+    images = json.loads((folder / "instances_val2014_12.json").read_text(encoding="utf-8"))["images"]
+    jobs = [
+        Job(Path(row["file_name"]), folder, f"coco-{row['id']}", row["width"], row["height"], True) for row in images
+    ]
+    with ThreadPoolExecutor(2) as threads:
+        found = measure_all(jobs, RULES, threads)
+    assert found == measure_all(jobs, RULES)
+    for job, row in zip(jobs, found, strict=True):
+        assert isinstance(row, Photograph)
+        assert not schema.errors("photograph", asdict(row))
+        data = (folder / job.path).read_bytes()
+        assert (row.sha256, row.bytes) == (hashlib.sha256(data).hexdigest(), len(data))
+        with Image.open(folder / job.path) as image:
+            head = f"{image.mode} {image.width} {image.height}\n".encode()
+            assert row.pixels_sha256 == hashlib.sha256(head + image.tobytes()).hexdigest()
+
+
+@needs_shared
+@pytest.mark.parametrize(("name", "turned"), [("Portrait_6.jpg", 6), ("Landscape_3.jpg", 3)])
+def test_real_photographs_that_exif_turns(name: str, turned: int) -> None:
+    folder = SHARED / "exif"
+    said = measure(Path(name), folder, "x", 1800, 1200, True, RULES)
+    assert isinstance(said, Verdict)
+    assert (said.rule, said.measured) == ("exif_orientation", turned)
+    kept = measure(Path(name), folder, "x", 1800, 1200, True, ImageRules(50_000_000, reject_rotated=False))
+    assert isinstance(kept, Photograph)
+    swapped = measure(Path(name), folder, "x", 1200, 1800, True, RULES)
+    assert isinstance(swapped, Verdict)
+    assert swapped.rule == "size_mismatch"
+    assert ("only the image as turned by its EXIF orientation 6 fits" in swapped.detail) == (turned == 6)
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
+def test_png_modes(tmp_path: Path, mode: str) -> None:
+    row = measure_bytes(tmp_path, encoded(picture("L" if mode == "I;16" else mode).convert(mode), "PNG"))
+    assert isinstance(row, Photograph)
+    assert (row.mode, row.format, row.width, row.height) == (mode, "PNG", 24, 16)
+
+
+@pytest.mark.parametrize("mode", ["L", "RGB", "CMYK"])
+def test_jpeg_modes(tmp_path: Path, mode: str) -> None:
+    row = measure_bytes(tmp_path, encoded(picture(mode), "JPEG", progressive=mode == "RGB"))
+    assert isinstance(row, Photograph)
+    assert (row.mode, row.format) == (mode, "JPEG")
+
+
+def test_equal_pixels_have_equal_hashes_whatever_the_file(tmp_path: Path) -> None:
+    plain = measure_bytes(tmp_path, encoded(picture(), "PNG"))
+    other = measure_bytes(tmp_path, encoded(picture(), "PNG", compress_level=0, dpi=(72, 72)))
+    assert isinstance(plain, Photograph)
+    assert isinstance(other, Photograph)
+    assert plain.pixels_sha256 == other.pixels_sha256
+    assert plain.sha256 != other.sha256
+    palette = picture("P")
+    first = measure_bytes(tmp_path, encoded(palette, "PNG"))
+    palette.putpalette([255 - value for value in palette.getpalette() or []])
+    second = measure_bytes(tmp_path, encoded(palette, "PNG"))
+    assert isinstance(first, Photograph)
+    assert isinstance(second, Photograph)
+    assert first.pixels_sha256 != second.pixels_sha256
+
+
+def test_the_limit_on_pixels_is_inclusive_and_the_only_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = encoded(picture(), "PNG")
+    assert isinstance(measure_bytes(tmp_path, data, ImageRules(24 * 16, True)), Photograph)
+    said = measure_bytes(tmp_path, data, ImageRules(24 * 16 - 1, True))
+    assert isinstance(said, Verdict)
+    assert (said.rule, said.measured, said.limit) == ("too_many_pixels", 384.0, 383.0)
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 10)
+    assert isinstance(measure_bytes(tmp_path, data), Photograph)
+
+
+def test_pillow_is_left_as_it_was(tmp_path: Path) -> None:
+    before = (Image.MAX_IMAGE_PIXELS, ImageFile.LOAD_TRUNCATED_IMAGES, list(warnings.filters))
+    measure_bytes(tmp_path, encoded(picture(), "JPEG")[:-40])
+    assert (Image.MAX_IMAGE_PIXELS, ImageFile.LOAD_TRUNCATED_IMAGES, list(warnings.filters)) == before
+
+
+def test_paths(tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    (root / "sub").mkdir(parents=True)
+    outside.mkdir()
+    data = encoded(picture(), "JPEG")
+    for place in (root / "a.jpg", root / "sub" / "b.jpg", outside / "c.jpg"):
+        place.write_bytes(data)
+    (root / "out.jpg").symlink_to(outside / "c.jpg")
+    (root / "in.jpg").symlink_to(root / "sub" / "b.jpg")
+    (root / "loop.jpg").symlink_to(root / "loop.jpg")
+    (root / "away").symlink_to(outside)
+    expected = {
+        "a.jpg": "a.jpg",
+        "sub/b.jpg": "sub/b.jpg",
+        "sub/../a.jpg": "a.jpg",
+        "in.jpg": "in.jpg",
+        str(root / "sub" / "b.jpg"): "sub/b.jpg",
+        "out.jpg": "path_outside_folder",
+        "away/c.jpg": "path_outside_folder",
+        "../outside/c.jpg": "path_outside_folder",
+        str(outside / "c.jpg"): "path_outside_folder",
+        "": "path_outside_folder",
+        "loop.jpg": "path_outside_folder",
+        "a\0.jpg": "path_outside_folder",
+        "sub": "missing_file",
+        "none.jpg": "missing_file",
+        "a.jpg/none.jpg": "missing_file",
+        "x" * 5000: "missing_file",
+    }
+    for name, word in expected.items():
+        said = measure(Path(name), root, "x", 24, 16, True, RULES)
+        assert (said.path if isinstance(said, Photograph) else said.rule) == word, name
+    # the same through a folder that is itself a link
+    (tmp_path / "link").symlink_to(root)
+    assert isinstance(measure(Path("a.jpg"), tmp_path / "link", "x", 24, 16, True, RULES), Photograph)
+
+
+@pytest.mark.parametrize(
+    ("tiff", "expected"),
+    [
+        (exif(6), 6),
+        (exif(8, "<"), 8),
+        (exif(0), 1),
+        (exif(9), 1),
+        (exif(6, kind=5), 1),
+        (exif(6, start=4_000_000_000), 1),
+        (exif(6)[:12], 1),
+        (b"", 1),
+        (b"II*\0", 1),
+        (b"nothing of the kind", 1),
+    ],
+)
+def test_orientation(tiff: bytes, expected: int) -> None:
+    assert orientation(tiff) == expected
+
+
+def test_broken_metadata_does_not_matter(tmp_path: Path) -> None:
+    block = b"Exif\0\0II*\0" + struct.pack("<IH", 8, 40) + b"\x12\x01\x03\x00" * 9
+    data = encoded(picture(), "JPEG", exif=block)
+    assert isinstance(measure_bytes(tmp_path, data), Photograph)
+
+
+@given(cut=st.integers(0, 10_000))
+@settings(deadline=None)
+def test_a_cut_file_is_never_a_photograph(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
+    for file_format, tail in (("JPEG", 0), ("PNG", 12)):
+        data = encoded(picture(), file_format)
+        said = measure_bytes(tmp_path_factory.mktemp("cut"), data[: cut % (len(data) - tail)])
+        assert isinstance(said, Verdict)
+        assert said.rule in ("truncated", "not_an_image")
+
+
+@given(seed=st.integers(0, 2**32), changes=st.integers(1, 12), file_format=st.sampled_from(["JPEG", "PNG"]))
+@settings(max_examples=200, deadline=None)
+def test_damaged_files(tmp_path_factory: pytest.TempPathFactory, seed: int, changes: int, file_format: str) -> None:
+    dice = random.Random(seed)
+    data = bytearray(encoded(picture("RGB"), file_format, exif=b"Exif\0\0" + exif(1)))
+    for _ in range(changes):
+        data[dice.randrange(len(data))] = dice.randrange(256)
+    said = measure_bytes(tmp_path_factory.mktemp("damaged"), bytes(data))
+    assert isinstance(said, Photograph | Verdict)
+
+
+@given(data=st.binary(max_size=100), head=st.sampled_from([b"", b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n"]))
+@settings(deadline=None)
+def test_random_bytes(tmp_path_factory: pytest.TempPathFactory, data: bytes, head: bytes) -> None:
+    assert isinstance(measure_bytes(tmp_path_factory.mktemp("bytes"), head + data), Verdict)
+    stream = take_apart(head + data)
+    assert (stream is None) == (head == b"" and not data.startswith((b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n")))
