@@ -212,9 +212,9 @@ def test_broken_metadata_does_not_matter(tmp_path: Path) -> None:
 @given(cut=st.integers(0, 10_000))
 @settings(deadline=None)
 def test_a_cut_file_is_never_a_photograph(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
-    for file_format, tail in (("JPEG", 0), ("PNG", 12)):
+    for file_format in ("JPEG", "PNG"):
         data = encoded(picture(), file_format)
-        said = measure_bytes(tmp_path_factory.mktemp("cut"), data[: cut % (len(data) - tail)])
+        said = measure_bytes(tmp_path_factory.mktemp("cut"), data[: cut % len(data)])
         assert isinstance(said, Verdict)
         assert said.rule in ("truncated", "not_an_image")
 

@@ -44,14 +44,14 @@ class Answers:
 
 def _simulated(inputs: Inputs, queue: Sequence[Item], seed: str) -> tuple[log.Decisions, dict[str, str | None]]:
     path = inputs.source_root / TRUTH
-    truth: dict[str, Any] = {}
+    truth: dict[str, Any] = {"coco": {}, "invig": {}}
     if path.is_file():
         try:
             truth = msgspec.json.decode(path.read_bytes())
         except msgspec.DecodeError as error:
             raise DataError(f"{path}: the miniature world's truth is not JSON: {error}") from None
     rows = [log.Decision(**row) for row in answer(queue, truth, seed)]
-    return log.collect(rows), {f"source:{TRUTH}": sha256_file(path) if truth else None}
+    return log.collect(rows), {f"source:{TRUTH}": sha256_file(path) if path.is_file() else None}
 
 
 def _people(inputs: Inputs) -> tuple[log.Decisions, dict[str, str | None]]:

@@ -109,7 +109,7 @@ def _png(data: bytes) -> Stream:
         elif kind == b"acTL":
             frames = max(1, int.from_bytes(body[:4], "big"))
         has_pixels = has_pixels or kind == b"IDAT"
-        has_end = kind == b"IEND"
+        has_end = kind == b"IEND" and stop <= len(data)
         at = stop
     return Stream("PNG", b"".join(kept), turned, frames, has_pixels, has_end)
 

@@ -144,8 +144,9 @@ def measure(
         if other:
             return reject("unsupported_format", f"{other}; only JPEG and PNG are kept")
         return reject("not_an_image", "the file begins like no image" if data else "the file is empty")
-    if not stream.has_pixels:
-        return reject("truncated", f"the {stream.format} ends in its header")
+    if not stream.has_end:
+        where = "before its pixels do" if stream.has_pixels else "in its header"
+        return reject("truncated", f"the {stream.format} ends {where}")
     try:
         reader: Callable[[Any], Any] = JpegImageFile if stream.format == "JPEG" else PngImageFile
         image = reader(io.BytesIO(stream.pixels))
@@ -165,8 +166,7 @@ def measure(
     try:
         image.load()
     except _BROKEN:
-        rule = "broken_pixels" if stream.has_end else "truncated"
-        return reject(rule, "the pixels cannot be decoded" if stream.has_end else "the file ends before its pixels do")
+        return reject("broken_pixels", "the pixels cannot be decoded")
     return Photograph(
         image_id=image_id,
         path=word,

@@ -173,6 +173,8 @@ def _step(place: Place, stage: Stage, options: Options, say: Say) -> Output | No
         say(f"{stage.name}: {len(output.waiting)} items wait for people")
         return output
     receipt = read_receipt(place, stage.name)
+    if not stage.accounts:
+        say(f"{stage.name}: done")
     for kind, told in (receipt["accounts"] if receipt else {}).items():
         rejected = ", ".join(f"{rule} {count}" for rule, count in told["rejected"].items())
         say(

@@ -15,7 +15,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-import jsonschema
 import jsonschema_rs
 import numpy as np
 import pyarrow as pa
@@ -81,23 +80,23 @@ def errors(name: str, record: Any) -> list[tuple[str, str]]:
     return sorted(rows)
 
 
-def _finite_number(_: Any, value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _ecma_pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[jsonschema.ValidationError]:
-    exact = re.sub(r"(?<!\\)\$(?=$|\))", r"\\Z", pattern)
-    if isinstance(value, str) and not re.search(exact, value):
-        yield jsonschema.ValidationError(f"{value!r} does not match {pattern!r}")
-
-
 @cache
 def reference_validator(name: str) -> Any:
-    """The jsonschema validator that says what the other two must say."""
-    base = jsonschema.Draft202012Validator
-    checker = base.TYPE_CHECKER.redefine("number", _finite_number)
-    extended: Any = jsonschema.validators.extend(base, {"pattern": _ecma_pattern}, type_checker=checker)  # type: ignore[no-untyped-call]
-    return extended(load(name))
+    """The jsonschema validator that says what the other two must say; only tests and benchmarks ask it."""
+    import jsonschema
+
+    def finite_number(_: Any, value: Any) -> bool:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+    def ecma_pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[jsonschema.ValidationError]:
+        exact = re.sub(r"(?<!\\)\$(?=$|\))", r"\\Z", pattern)
+        if isinstance(value, str) and not re.search(exact, value):
+            yield jsonschema.ValidationError(f"{value!r} does not match {pattern!r}")
+
+    base: Any = jsonschema.Draft202012Validator
+    checker = base.TYPE_CHECKER.redefine("number", finite_number)
+    make: Any = jsonschema.validators.extend
+    return make(base, {"pattern": ecma_pattern}, type_checker=checker)(load(name))
 
 
 def record_problems(name: str, records: Iterable[Any], file: str = "", id_key: str = "") -> list[Problem]:

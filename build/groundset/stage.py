@@ -173,7 +173,8 @@ def read_table(place: Place, table: str) -> pa.Table:
     """A stage's table, validated on the way in."""
     path = table_path(place, table)
     try:
-        content = pq.read_table(path)
+        with pq.ParquetFile(path) as file:
+            content = file.read()
     except (OSError, pa.ArrowException) as error:
         raise DataError(f"{path}: the table cannot be read: {error}") from None
     held = place.records[table]

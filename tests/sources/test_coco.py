@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import itertools
 import json
 import random
 from collections import Counter
@@ -278,6 +279,24 @@ def attempt(path: Path) -> None:
     """Reads a file that may be anything: only Imported or DataError may come of it."""
     with contextlib.suppress(DataError):
         check_account(coco.read(path))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("side", [640, 1e308, 5e-324])
+@pytest.mark.parametrize("box_unit", ["pixel", "unit"])
+def test_absurd_numbers_are_verdicts(tmp_path: Path, side: float, box_unit: str) -> None:
+    values = [0, 5, 0.5, 1e308, -1e308, 5e-324]
+    document = {
+        "images": [{"id": 1, "file_name": "1.jpg", "width": side, "height": side}],
+        "categories": [{"id": 1, "name": "a"}],
+        "annotations": [
+            {"id": number, "image_id": 1, "category_id": 1, "bbox": box, "area": 1e308}
+            for number, box in enumerate(itertools.product(values, repeat=4))
+        ],
+    }
+    result = read_document(tmp_path, document, box_unit=box_unit)
+    assert all(verdict.measured is None or np.isfinite(verdict.measured) for verdict in result.rejected)
+    assert (result.objects.num_rows > 0) == (side == 640)
 
 
 @given(data=st.binary(max_size=200))

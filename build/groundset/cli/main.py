@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
-import click
 import typer
 
 from groundset import __version__
@@ -39,9 +39,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: bool = typer.Option(
-        False, "--version", help="Show the version and leave.", callback=_version, is_eager=True
-    ),
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
 ) -> None:
     """Builds and releases two visual-dialogue benchmarks, CandVG and FPCO-Dialog, from pinned inputs."""
 
@@ -53,20 +53,19 @@ def run(arguments: list[str]) -> int:
     130 interrupted.
     """
     try:
-        code = app(arguments, prog_name="groundset", standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        return 2
+        app(arguments, prog_name="groundset")
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 0
+        if code == INTERRUPTED:
+            typer.echo("interrupted; the same command goes on where it was", err=True)
+        return code
     except GroundsetError as error:
         fail(error, as_json="--json" in arguments)
         return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        typer.echo("interrupted; the same command goes on where it was", err=True)
-        return INTERRUPTED
     except OSError as error:
         typer.echo(f"groundset: {error.filename or 'a file'}: {error.strerror or error}", err=True)
         return 1
-    return code if isinstance(code, int) else 0
+    return 0
 
 
 def main() -> None:

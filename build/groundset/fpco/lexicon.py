@@ -66,6 +66,7 @@ class QuestionForm:
         fits: Kinds and things that it may be asked of.
         excepted: Kinds and things that it may not be asked of, although they fit.
         asks: The detail that it asks for (`colour`), or nothing.
+        topic: What it is about, its own text if the file names nothing; a dialogue asks one form of a topic.
     """
 
     text: str
@@ -73,6 +74,7 @@ class QuestionForm:
     fits: frozenset[str]
     excepted: frozenset[str]
     asks: str
+    topic: str
 
 
 @dataclass(frozen=True)
@@ -308,11 +310,12 @@ def _build(raw: Mapping[str, Any]) -> Lexicon:
         places={name: Place(name, place["phrase"], tuple(place["swaps"])) for name, place in raw["places"].items()},
         questions=tuple(
             QuestionForm(
-                form["text"],
-                form["role"],
-                frozenset(form["fits"]),
-                frozenset(form.get("not", ())),
-                form.get("asks", ""),
+                text=form["text"],
+                role=form["role"],
+                fits=frozenset(form["fits"]),
+                excepted=frozenset(form.get("not", ())),
+                asks=form.get("asks", ""),
+                topic=form.get("topic", form["text"]),
             )
             for form in raw["questions"]
         ),

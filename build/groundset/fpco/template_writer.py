@@ -9,6 +9,7 @@ with a verdict that says why. What is chosen among several comes from sha256 of 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -189,7 +190,7 @@ def write(scene: WriterInput, pixels: NDArray[np.uint8], seed: str) -> Dialogue 
     pairs = [(true, false) for true in unique for false in _falsified(view, true, colour)]
     if not pairs:
         return _declined(scene, "no_swap", f"no false {scene.false_class} is both wrong and about nothing else")
-    pairs = [pair for pair in pairs if len(_forms(*pair, lexicon)) >= QUESTION_COUNT]
+    pairs = [pair for pair in pairs if len({form.topic for form in _forms(*pair, lexicon)}) >= QUESTION_COUNT]
     if not pairs:
         return _declined(scene, "no_questions", f"fewer than {QUESTION_COUNT} questions fit the {noun}")
     true, false = _pick_pair(pairs, scene.dialogue_id, seed)
@@ -260,7 +261,7 @@ def _identities(view: _Scene, true: _Description) -> list[str]:
     for swap in lexicon.swaps.get(view.noun, ()):
         human = not lexicon.ancestors(swap).isdisjoint(("person", "figure"))
         dressed = true.colour is not None and true.clothed and not human
-        painted = true.colour is not None and (swap in lexicon.patterned or swap == true.colour)
+        painted = true.colour is not None and (swap in lexicon.patterned or lexicon.is_colour(swap))
         present = any(view.may_be_called(swap, other.label) for other in view.others)
         if not (dressed or painted or present):
             found.append(swap)
@@ -276,15 +277,23 @@ def _colour_swaps(view: _Scene, colour: Colour) -> list[str]:
 
 def _forms(true: _Description, false: _Description, lexicon: Lexicon) -> list[QuestionForm]:
     """The question forms that fit both descriptions and repeat no word of theirs."""
-    said = [word for word in (*tokens(true.text()), *tokens(false.text())) if is_content_word(word)]
+    said = _said(true.text()) | _said(false.text())
+    tells_colour = true.colour is not None or lexicon.is_colour(true.noun) or lexicon.is_colour(false.noun)
     return [
         form
         for form in lexicon.questions
         if lexicon.fits(form, true.noun)
         and lexicon.fits(form, false.noun)
-        and not (form.asks == "colour" and (true.colour is not None or lexicon.is_colour(true.noun)))
-        and not any(same_noun(word, own, lexicon) for word in tokens(form.text) for own in said)
+        and not (form.asks == "colour" and tells_colour)
+        and said.isdisjoint(_said(form.text))
     ]
+
+
+@functools.lru_cache(maxsize=1024)
+def _said(text: str) -> frozenset[str]:
+    """What a text says, word by word: its words of meaning, and the listed noun of each in whatever number."""
+    words = [word.casefold() for word in tokens(text) if is_content_word(word)]
+    return frozenset(words) | {noun for word in words if (noun := load().canonical(word)) is not None}
 
 
 def _pick_pair(
@@ -306,12 +315,17 @@ def _chosen_forms(
         return _digest(seed, dialogue_id, purpose, form.text)
 
     forms = sorted(_forms(true, false, lexicon), key=lambda form: rank("question", form))
-    by_role = {role: [form for form in forms if form.role == role] for role in ROLES}
+    first_of_topic: dict[str, QuestionForm] = {}
+    for form in forms:
+        first_of_topic.setdefault(form.topic, form)
+    waiting = list(first_of_topic.values())
     chosen: list[QuestionForm] = []
     while len(chosen) < QUESTION_COUNT:
         for role in ROLES:
-            if by_role[role] and len(chosen) < QUESTION_COUNT:
-                chosen.append(by_role[role].pop(0))
+            of_role = [form for form in waiting if form.role == role]
+            if of_role and len(chosen) < QUESTION_COUNT:
+                chosen.append(of_role[0])
+                waiting.remove(of_role[0])
     return sorted(chosen, key=lambda form: rank("order", form))
 
 

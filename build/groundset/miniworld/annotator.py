@@ -56,7 +56,9 @@ def _same_box(first: Sequence[float], second: Sequence[float]) -> bool:
 
 
 def _photograph(image_id: str, truth: Record) -> Record | None:
-    known: Record | None = truth["coco"].get(image_id.removeprefix("coco-")) if image_id.startswith("coco-") else None
+    known: Record | None = (
+        truth.get("coco", {}).get(image_id.removeprefix("coco-")) if image_id.startswith("coco-") else None
+    )
     return known
 
 
@@ -65,7 +67,7 @@ def _dialogue(item_id: str, truth: Record) -> Record | None:
     split, _, number = rest.partition("-")
     if kind != "invig":
         return None
-    known: Record | None = truth["invig"].get(_SPLIT_WORDS.get(split, split), {}).get(number)
+    known: Record | None = truth.get("invig", {}).get(_SPLIT_WORDS.get(split, split), {}).get(number)
     return known
 
 
@@ -141,9 +143,10 @@ def _points(item: Record, truth: Record, chance: Chance) -> Value:
     if points and chance.unit("slip") < SLIP_SHARE:
         slipped = chance.whole("slipped", 0, len(points) - 1)
         beside = _beside([each["bbox_xyxy_px"] for each in known["objects"]], chance)
-        if beside is not None and chance.unit("beside") < 0.5:
-            points[slipped] = beside
-        else:
+        if chance.unit("beside") < 0.5:
+            points[slipped] = beside or points[slipped]
+        elif len(points) > 1:
+            # One may overlook one of several, not the only one.
             points.pop(slipped)
     return {"points_px": [list(point) for point in points]}
 
@@ -209,7 +212,7 @@ def answer(queue: Sequence[Record], truth: Record, seed: str) -> list[dict[str, 
 
     Args:
         queue: Review items: kind, item_id, turn, seen_sha256, shown.
-        truth: Content of the world's `truth.json`.
+        truth: Content of the world's `truth.json`; empty if the photographs are real ones.
         seed: Seed of the annotators.
 
     Returns:

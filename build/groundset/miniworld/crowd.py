@@ -95,7 +95,8 @@ def plan_crowd(chance: Chance, invig_class: str, number: int, others: int, sprea
     for n, ((kind, colour), (row, column)) in enumerate(zip(wanted, slots, strict=False)):
         aspect = kind.shape.width / kind.shape.height
         shrink = spread if n == 0 else 0.0 if n == 1 else min(spread, 0.2) * chance.unit(f"size {n}")
-        height = min(slot_h * 0.9, slot_w * 0.84 / aspect) * (1 - shrink)
+        grown = max(other.size for other in KINDS.values() if other.invig == kind.invig)
+        height = min(slot_h * 0.9, slot_w * 0.84 / aspect) * (1 - shrink) * kind.size / grown
         slack_x, slack_y = slot_w - height * aspect, slot_h - height
         x = 6 + slot_w * (column + 0.5) + slack_x * chance.between(f"x {n}", -0.4, 0.4)
         foot = top + slot_h * (row + 1) - slack_y * (0.1 + 0.3 * chance.unit(f"y {n}"))

@@ -31,7 +31,7 @@ def _rgb(fill: str, thing: Thing) -> Colour:
         case "main":
             return main
         case "shade":
-            return _mixed(main, (0, 0, 0), 0.22)
+            return _mixed(main, (0, 0, 0), 0.15)
         case "light":
             return _mixed(main, (255, 255, 255), 0.3)
         case "patch":

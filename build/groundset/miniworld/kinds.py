@@ -41,7 +41,8 @@ class Kind:
         return LIVING[self.name] if self.name in LIVING else LIFELESS[self.name]
 
 
-_CLOTHES = ("red", "blue", "yellow", "purple", "orange", "pink", "white", "black")
+# No pink, brown or white: too near to skin and to walls.
+_CLOTHES = ("red", "blue", "yellow", "purple", "orange", "black", "green")
 _PAINTS = ("red", "blue", "yellow", "orange", "white", "black", "green", "purple")
 
 KINDS: dict[str, Kind] = {

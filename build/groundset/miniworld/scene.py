@@ -29,6 +29,8 @@ OVERLAPPING_MIN_OVERLAP = 0.2
 # More than this and a person no longer recognises the thing behind.
 _OVERLAPPING_MAX_OVERLAP = 0.4
 _MIN_SHARE = 0.012
+# How many scenes with several things show one kind only.
+_ONE_KIND_SHARE = 0.25
 _EDGE_PX = 4.0
 
 _PLACES_OF = {
@@ -37,7 +39,11 @@ _PLACES_OF = {
     "animal": ("meadow", "farm", "beach", "room"),
     "food": ("table", "cloth"),
 }
+# What has several colours comes up more often: of an orange one cannot say a colour that tells anything.
+_FOOD = (*("apple", "banana", "donut", "carrot", "cake") * 2, "orange", "pizza", "hot dog")
 _FITTING = {
+    ("food", "table"): _FOOD,
+    ("food", "cloth"): _FOOD,
     ("vehicle", "lake"): ("boat",),
     ("vehicle", "road"): ("car", "bus", "truck", "bicycle"),
     ("vehicle", "street"): ("car", "bus", "truck", "bicycle"),
@@ -55,6 +61,21 @@ _BYSTANDERS = {
     "room": ("cat", "dog", "child"),
     "table": ("cup", "cup", "apple"),
     "cloth": ("cup", "cup", "donut"),
+}
+
+# Colours that one person calls this and another that; things of one name get others where they can.
+_CONFUSED = {
+    "red": ("purple", "orange", "pink", "brown"),
+    "orange": ("red", "yellow", "brown", "pink"),
+    "yellow": ("orange", "green", "white", "pink"),
+    "green": ("yellow", "blue"),
+    "blue": ("purple", "black", "green", "grey"),
+    "purple": ("red", "blue", "black", "pink"),
+    "pink": ("red", "orange", "white", "purple", "yellow"),
+    "brown": ("red", "orange", "black", "grey"),
+    "black": ("blue", "purple", "brown", "grey"),
+    "white": ("grey", "yellow", "pink"),
+    "grey": ("white", "black", "brown", "blue"),
 }
 
 
@@ -187,24 +208,28 @@ def _one(setting: str, category: str, chance: Chance) -> list[Thing]:
     return [stand(kind, colour, x, _foot(setting, height, chance, "one"), height, chance, "one")]
 
 
-def _several_kinds(setting: str, category: str, number: int, mixed: float, chance: Chance) -> list[tuple[Kind, str]]:
+def _several_kinds(setting: str, category: str, number: int, chance: Chance) -> list[tuple[Kind, str]]:
     kinds = chance.order("kinds", fitting_kinds(category, setting))
-    if chance.unit("mixed") > mixed:
+    if chance.unit("mixed") < _ONE_KIND_SHARE and len(visible_colours(kinds[0], setting)) >= number:
         kinds = kinds[:1]
     # Mostly no two things of a name have one colour, so that words can tell them apart.
-    alike = chance.unit("alike") < 0.1
+    alike = chance.unit("alike") < 0.06
     chosen: list[tuple[Kind, str]] = []
     for n in range(number):
         kind = kinds[n % len(kinds)]
-        taken = {colour for other, colour in chosen if other.coco == kind.coco and not alike}
+        taken = [] if alike else [colour for other, colour in chosen if other.coco == kind.coco]
         colours = chance.order(f"colours {n}", visible_colours(kind, setting))
-        chosen.append((kind, next((colour for colour in colours if colour not in taken), colours[0])))
+        chosen.append((kind, min(colours, key=lambda colour: _alikeness(colour, taken))))
     return chosen
+
+
+def _alikeness(colour: str, others: Sequence[str]) -> int:
+    return sum(10 if colour == other else colour in _CONFUSED[other] for other in others)
 
 
 def _apart(setting: str, category: str, chance: Chance) -> list[Thing]:
     number = chance.pick("number", (2, 2, 3, 3, 4, 5))
-    chosen = _several_kinds(setting, category, number, 0.6, chance)
+    chosen = _several_kinds(setting, category, number, chance)
     slot = (WIDTH_PX - 2 * _EDGE_PX) / number
     unit = _unit_height([kind for kind, _ in chosen], slot)
     things = []
@@ -217,7 +242,7 @@ def _apart(setting: str, category: str, chance: Chance) -> list[Thing]:
 
 def _together(setting: str, category: str, chance: Chance) -> list[Thing]:
     number = chance.pick("number", (2, 2, 2, 3, 3))
-    chosen = _several_kinds(setting, category, number, 0.8, chance)
+    chosen = _several_kinds(setting, category, number, chance)
     # The pair that overlaps stays on one side of the scene, a third thing on the other.
     slot = WIDTH_PX * 0.32
     unit = _unit_height([kind for kind, _ in chosen], slot)
@@ -244,9 +269,9 @@ def _bystander(setting: str, category: str, things: Sequence[Thing], chance: Cha
     if not options or chance.unit("bystander") > 0.4:
         return []
     kind = chance.pick("bystander kind", options)
-    taken = {thing.colour for thing in things if thing.kind.coco == kind.coco}
-    colours = [colour for colour in visible_colours(kind, setting) if colour not in taken]
-    colour = chance.pick("bystander colour", colours)
+    taken = [thing.colour for thing in things if thing.kind.coco == kind.coco]
+    colours = chance.order("bystander colours", visible_colours(kind, setting))
+    colour = min(colours, key=lambda colour: _alikeness(colour, taken))
     for n in range(8):
         height = chance.between(f"bystander height {n}", 90, 150) * _relative(kind)
         foot = _foot(setting, height, chance, f"bystander {n}")

@@ -115,15 +115,17 @@ def _text_problems(folder: Path, rights: Rights, images: pa.Table) -> list[Probl
         for name in present - set(expected)
     ]
     for name, spdx in expected.items():
-        if name not in present:
-            problems.append(Problem(f"LICENSES/{name}", "", "", "the text of a licence that is used is missing"))
-            continue
-        page, wrong = _page(folder, f"LICENSES/{name}")
-        problems += wrong
-        if not wrong and by_spdx(spdx) is not None and page != text(spdx):
-            problems.append(Problem(f"LICENSES/{name}", "", "", f"it is not the text of {spdx}"))
+        file = f"LICENSES/{name}"
         if by_spdx(spdx) is None:
-            problems.append(Problem("manifest.json", "", "$.rights", f"unknown licence {spdx!r}"))
+            problems.append(Problem(file, "", "", f"something in the release is under an unknown licence {spdx!r}"))
+            continue
+        if name not in present:
+            problems.append(Problem(file, "", "", "the text of a licence that is used is missing"))
+            continue
+        page, wrong = _page(folder, file)
+        problems += wrong
+        if not wrong and page != text(spdx):
+            problems.append(Problem(file, "", "", f"it is not the text of {spdx}"))
     return problems
 
 

@@ -7,6 +7,8 @@ Sizes are arrays of shape (n, 2), width and height of each box's image in pixels
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,7 +25,22 @@ MISFIT_TIMES = 10.0
 MISFIT_BOXES = 3
 NEAR_DUPLICATE_IOU = 0.9
 
+# beyond these nothing is a photograph or a box of one; within them no sum or product can overflow
+SIDE_PX = (1.0, 1e6)
+COORDINATE = 1e12
+
 Sizes = NDArray[np.float64]
+
+
+def is_size(width: float | None, height: float | None) -> bool:
+    """Whether width and height, in pixels, can be those of a photograph."""
+    return all(side is not None and SIDE_PX[0] <= side <= SIDE_PX[1] for side in (width, height))
+
+
+def box_values(boxes: Sequence[Sequence[float]]) -> Boxes:
+    """Boxes as the file writes them; shape (n, 4). Absurd values are cut, so that they stay absurd but finite."""
+    values = np.clip(np.array(boxes, dtype=np.float64).reshape(-1, 4), -COORDINATE, COORDINATE)
+    return values + 0.0  # one zero, not two
 
 
 def check_convention_names(box_format: str, box_unit: str) -> None:
@@ -39,22 +56,19 @@ def check_convention_names(box_format: str, box_unit: str) -> None:
 
 def to_xyxy_px(boxes: Boxes, sizes: Sizes, box_format: str, box_unit: str) -> Boxes:
     """Boxes as x_min, y_min, x_max, y_max in pixels of their images; shape (n, 4)."""
-    with np.errstate(over="ignore"):
-        corners = np.hstack([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]]) if box_format == "xywh" else boxes
-        return corners * np.hstack([sizes, sizes]) if box_unit == "unit" else corners
+    corners = np.hstack([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]]) if box_format == "xywh" else boxes
+    return corners * np.hstack([sizes, sizes]) if box_unit == "unit" else corners
 
 
 def shorter_side(boxes: Boxes) -> NDArray[np.float64]:
     """The shorter side of each box, not positive where the box is degenerate; shape (n,)."""
-    with np.errstate(over="ignore"):
-        sides: NDArray[np.float64] = (boxes[:, 2:] - boxes[:, :2]).min(axis=1, initial=np.inf)
+    sides: NDArray[np.float64] = (boxes[:, 2:] - boxes[:, :2]).min(axis=1, initial=np.inf)
     return sides
 
 
 def outside_px(boxes: Boxes, sizes: Sizes) -> NDArray[np.float64]:
     """How far each box leaves its image at most, 0 if it does not; shape (n,)."""
-    with np.errstate(over="ignore"):
-        beyond = np.hstack([-boxes, boxes - np.hstack([sizes, sizes])])
+    beyond = np.hstack([-boxes, boxes - np.hstack([sizes, sizes])])
     farthest: NDArray[np.float64] = beyond.max(axis=1, initial=0.0)
     return farthest
 

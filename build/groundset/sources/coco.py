@@ -22,7 +22,6 @@ from groundset.sources import box_checks, json_faults
 from groundset.sources.imported import (
     Imported,
     box_array,
-    finite,
     object_record_id,
     one_per_id,
     path_fault,
@@ -156,11 +155,10 @@ def _judge_images(images: Sequence[Image]) -> tuple[list[Image], list[Verdict]]:
     good = []
     for image in kept:
         fault = path_fault(image.file_name)
-        sides = (image.width or 0.0, image.height or 0.0)
         if fault:
             detail = f"file name {json_faults.shown(image.file_name)}: {fault}"
             rejected.append(Verdict(_image_id(image.id), "image", "path_outside_folder", detail))
-        elif min(sides) <= 0:
+        elif not box_checks.is_size(image.width, image.height):
             detail = f"width {image.width}, height {image.height}"
             rejected.append(Verdict(_image_id(image.id), "image", "no_size", detail))
         else:
@@ -229,7 +227,7 @@ def _judge_boxes(
         limit: float | None = None
         if side[index] <= 0:
             rule, detail = "degenerate_box", f"bbox {list(row.bbox)}"
-            measured, limit = finite(side[index]), 0.0
+            measured, limit = float(side[index]), 0.0
         elif no_category[index]:
             rule, detail = "unknown_category", f"category_id {row.category_id} is not in categories"
         elif row.image_id not in images:
@@ -239,28 +237,28 @@ def _judge_boxes(
         else:
             frame = f"{sizes[index, 0]:g} x {sizes[index, 1]:g}"
             rule, detail = "box_outside_image", f"bbox {list(row.bbox)} leaves the image of {frame}"
-            measured, limit = finite(outside[index]), box_checks.OUTSIDE_PX
+            measured, limit = float(outside[index]), box_checks.OUTSIDE_PX
         rejected.append(Verdict(_record_id(row), "object", rule, detail, measured, limit))
     return ~bad, rejected
 
 
 def _flags(annotations: Sequence[Annotation], boxes: NDArray[np.float64]) -> list[Verdict]:
-    with np.errstate(over="ignore"):
-        box_areas = area(boxes)
-        # a mask covers whole pixels, a box ends where it ends: a pixel a side is rounding
-        most = (boxes[:, 2] - boxes[:, 0] + 1.0) * (boxes[:, 3] - boxes[:, 1] + 1.0)
+    box_areas = area(boxes)
+    # a mask covers whole pixels, a box ends where it ends: a pixel a side is rounding
+    most = (boxes[:, 2] - boxes[:, 0] + 1.0) * (boxes[:, 3] - boxes[:, 1] + 1.0)
     masks = np.array([np.nan if a.area is None else a.area for a in annotations], dtype=np.float64)
     flagged = []
     for index in np.flatnonzero((masks <= 0) | (masks > most)).tolist():
         detail = f"mask area {masks[index]:g}, box area {box_areas[index]:g}"
-        record_id, measured, limit = _record_id(annotations[index]), finite(masks[index]), finite(box_areas[index])
+        record_id, measured, limit = _record_id(annotations[index]), float(masks[index]), float(box_areas[index])
         flagged.append(Verdict(record_id, "object", "area_contradicts_box", detail, measured, limit, hard=False))
     single = [index for index, a in enumerate(annotations) if a.iscrowd != 1]
-    keys = [(annotations[index].image_id, annotations[index].category_id) for index in single]
-    numbers = {key: number for number, key in enumerate(sorted(set(keys)))}
-    group = np.array([numbers[key] for key in keys], dtype=np.int64)
+    ids = np.array([annotations[index].id for index in single], dtype=np.int64)
+    _, image = np.unique([annotations[index].image_id for index in single], return_inverse=True)
+    kinds, kind = np.unique([annotations[index].category_id for index in single], return_inverse=True)
     rank = np.empty(len(single), dtype=np.int64)
-    rank[sorted(range(len(single)), key=lambda place: annotations[single[place]].id)] = np.arange(len(single))
+    rank[np.argsort(ids)] = np.arange(len(single))
+    group = image * len(kinds) + kind
     for one, other, iou in box_checks.near_duplicates(boxes[single], group, rank):
         detail = f"lies on a{annotations[single[one]].id} of the same category"
         record_id = _record_id(annotations[single[other]])
@@ -290,7 +288,7 @@ def _object_table(
         "frame_height": sizes[:, 1],
         "is_group": [-1 if row.iscrowd is None else row.iscrowd for row in annotations],
         "is_depiction": np.full(len(annotations), -1, dtype=np.int64),
-        "mask_area": [row.area for row in annotations],
+        "mask_area": [None if row.area is None else row.area + 0.0 for row in annotations],
     }
     return sorted_table("object", columns, ["image_id", "object_id"])
 
@@ -333,7 +331,7 @@ def read(
     size_of = {image.id: (image.width, image.height) for image in images}
     unknown = (np.nan, np.nan)
     sizes = np.array([size_of.get(row.image_id, unknown) for row in rows], dtype=np.float64).reshape(-1, 2)
-    written = np.array([row.bbox for row in rows], dtype=np.float64).reshape(-1, 4)
+    written = box_checks.box_values([row.bbox for row in rows])
     known = ~np.isnan(sizes[:, 0])
     box_checks.require_convention(str(annotations), written[known], sizes[known], box_format, box_unit)
 

@@ -8,7 +8,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,6 +21,7 @@ Row = TypeVar("Row")
 
 # the schemas allow 200; what is made from an id (object, sample, dialogue) needs some of that
 MAX_ID_LENGTH = 160
+_DRIVE = re.compile(r"[A-Za-z]:")
 _PLAIN = re.compile(r"[^A-Za-z0-9_.-]")
 
 
@@ -85,11 +85,11 @@ def path_fault(file_name: str) -> str:
         return "it holds a NUL character"
     if "\\" in file_name:
         return "it holds a backslash"
-    if file_name.startswith("/") or PureWindowsPath(file_name).drive:
+    if file_name.startswith("/") or _DRIVE.match(file_name):
         return "it is absolute"
     if ".." in file_name.split("/"):
         return "it climbs out with .."
-    if file_name.endswith("/") or not PurePosixPath(file_name).name:
+    if file_name.split("/")[-1] in ("", "."):
         return "it names no file"
     return ""
 
@@ -123,11 +123,6 @@ def one_per_id(rows: Sequence[Row], id_of: Callable[[Row], Hashable]) -> tuple[l
             seen.add(key)
             kept.append(row)
     return kept, out
-
-
-def finite(value: float) -> float | None:
-    """A measured value for a verdict, which has no room for infinity."""
-    return float(value) if np.isfinite(value) else None
 
 
 def box_array(boxes: NDArray[np.float64]) -> pa.Array:

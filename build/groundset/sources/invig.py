@@ -25,7 +25,6 @@ from groundset.sources.imported import (
     MAX_ID_LENGTH,
     Imported,
     box_array,
-    finite,
     id_text,
     object_record_id,
     one_per_id,
@@ -72,7 +71,7 @@ def _image_rejection(image_id: str, lines: Sequence[Line]) -> Verdict | None:
     facts = {(line.filename, line.width, line.height, tuple(line.ann.bboxes)) for line in lines}
     if len(facts) > 1:
         return said("conflicting_records", f"{len(facts)} records of this image differ in name, size or boxes")
-    if min(first.width, first.height) <= 0:
+    if not box_checks.is_size(first.width, first.height):
         return said("no_size", f"width {first.width:g}, height {first.height:g}")
     return None
 
@@ -142,12 +141,12 @@ def _judge_objects(
         image_id, object_id, box = content.objects[index]
         said = partial(Verdict, object_record_id(image_id, object_id), "object")
         if side[index] <= 0:
-            rejected.append(said("degenerate_box", f"box {list(box)}", finite(side[index]), 0.0))
+            rejected.append(said("degenerate_box", f"box {list(box)}", float(side[index]), 0.0))
         elif homeless[index]:
             rejected.append(said("image_rejected", "its image was rejected"))
         else:
             detail = f"box {list(box)} leaves the image of {sizes[index, 0]:g} x {sizes[index, 1]:g}"
-            rejected.append(said("box_outside_image", detail, finite(outside[index]), box_checks.OUTSIDE_PX))
+            rejected.append(said("box_outside_image", detail, float(outside[index]), box_checks.OUTSIDE_PX))
     return ~bad, rejected
 
 
@@ -295,12 +294,13 @@ def read(
     lost = {image_id for image_id, verdict in said.items() if verdict}
     rejected += [verdict for verdict in said.values() if verdict]
 
-    size_of = {image_id: (same[0].width, same[0].height) for image_id, same in content.images.items()}
+    # the least, since the records of a rejected image may differ
+    size_of = {image_id: min((line.width, line.height) for line in same) for image_id, same in content.images.items()}
     sizes = np.array([size_of[row[0]] for row in content.objects], dtype=np.float64).reshape(-1, 2)
-    written = np.array([row[2] for row in content.objects], dtype=np.float64).reshape(-1, 4)
+    written = box_checks.box_values([row[2] for row in content.objects])
     housed = np.fromiter((row[0] not in lost for row in content.objects), bool, len(content.objects))
     box_checks.require_convention(str(annotations), written[housed], sizes[housed], box_format, box_unit)
-    boxes = box_checks.to_xyxy_px(written, np.where(sizes > 0, sizes, 1.0), box_format, box_unit)
+    boxes = box_checks.to_xyxy_px(written, np.clip(sizes, *box_checks.SIDE_PX), box_format, box_unit)
     stays, judged = _judge_objects(content, boxes, sizes, lost)
     rejected += judged
     lost |= {verdict.record_id for verdict in judged}
