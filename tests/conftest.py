@@ -23,7 +23,7 @@ hypothesis.settings.load_profile("groundset")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """With GROUNDSET_NO_SKIP set, what would be skipped fails: a machine that should have everything lacks something."""
+    """With GROUNDSET_NO_SKIP set, what would be skipped fails: the machine should have everything."""
     report = yield
     if report.skipped and os.environ.get("GROUNDSET_NO_SKIP") and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
@@ -48,7 +48,7 @@ def shared() -> Path:
     return folder
 
 
-@pytest.fixture()
+@pytest.fixture
 def demo(tmp_path: Path) -> Callable[..., Path]:
     """Makes a small manifest out of a demo's: `demo("candvg", per_bin=1)` changes a key wherever it stands."""
 
@@ -67,7 +67,7 @@ def demo(tmp_path: Path) -> Callable[..., Path]:
     return make
 
 
-@pytest.fixture()
+@pytest.fixture
 def world(small_world: Path, tmp_path: Path) -> Path:
     """A copy of the small world that a test may change."""
     return Path(shutil.copytree(small_world, tmp_path / "world"))

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from groundset.errors import DataError, Problem
 from groundset.files import sha256_file
 from groundset.schema_types import arrow_schema
-from groundset.sources import coco, invig
+from groundset.sources import coco, invig, openimages
 from groundset.sources.imported import Imported, object_record_id
 from groundset.stage import Inputs, Output
 from groundset.verdicts import Verdict
@@ -43,7 +43,7 @@ def _read_coco(source: Mapping[str, Any], root: Path) -> Imported:
 
 
 def _read_invig(source: Mapping[str, Any], root: Path) -> Imported:
-    return invig.read(
+    read = invig.read(
         root / source["annotations"],
         split=source["split"],
         source_name=source["name"],
@@ -52,6 +52,23 @@ def _read_invig(source: Mapping[str, Any], root: Path) -> Imported:
         box_format=source["box_format"],
         box_unit=source["box_unit"],
     )
+    return (
+        read if source["photograph_metadata"] == "none" else with_metadata(read, root / source["photograph_metadata"])
+    )
+
+
+def with_metadata(source: Imported, path: Path) -> Imported:
+    """A source whose images have what Open Images' metadata says of them; an image that it lacks is flagged."""
+    rows = source.images.to_pylist()
+    told = openimages.read_metadata(path, {row["source_image_id"] for row in rows})
+    images = [{**row, **told.get(row["source_image_id"], {})} for row in rows]
+    lacking = [row["image_id"] for row in rows if row["source_image_id"] not in told]
+    flags = tuple(
+        Verdict(image_id, "image", "no_metadata", f"{path.name} has no row of this image", hard=False)
+        for image_id in lacking
+    )
+    table = pa.Table.from_pylist(images, schema=arrow_schema("image"))
+    return replace(source, images=table, flagged=(*source.flagged, *flags))
 
 
 READERS: Mapping[str, Callable[[Mapping[str, Any], Path], Imported]] = {"coco": _read_coco, "invig": _read_invig}
@@ -139,7 +156,9 @@ def _read_sources(inputs: Inputs) -> tuple[Joined, dict[str, str | None]]:
             told = f"the source {source['name']} is not there" if not path.exists() else "this is not a file"
             problems.append(Problem(str(path), "", "", told, "check source_root and annotations in the manifest"))
             continue
-        read[f"source:{source['annotations']}"] = sha256_file(path)
+        for name in {source["annotations"], source.get("photograph_metadata", "none")} - {"none"}:
+            extra = inputs.source_root / name
+            read[f"source:{name}"] = sha256_file(extra) if extra.is_file() else None
         try:
             sources.append(READERS[source["kind"]](source, inputs.source_root))
         except DataError as error:

@@ -69,8 +69,8 @@ def _meaning_problems(content: Mapping[str, Any], file: str) -> list[Problem]:
     for index, source in enumerate(content["sources"]):
         if names.index(source["name"]) != index:
             problems.append(Problem(file, "", f"$.sources[{index}].name", f"a second source {source['name']!r}"))
-        for key in ("annotations", "images"):
-            if leaves_folder(source[key]):
+        for key in ("annotations", "images", "photograph_metadata"):
+            if leaves_folder(source.get(key, "")):
                 where = f"$.sources[{index}].{key}"
                 problems.append(
                     Problem(file, "", where, f"{source[key]!r} leaves the source root", "give a path below it")

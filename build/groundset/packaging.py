@@ -74,7 +74,10 @@ def _strata(inputs: Inputs, ids: pa.Table, column: str) -> tuple[Stratum, ...]:
 def _sources(inputs: Inputs, images: pa.Table) -> tuple[Source, ...]:
     count = Counter(images["source_name"].to_pylist())
     return tuple(
-        Source(source["name"], source["kind"], source["annotations_licence"], count[source["name"]])
+        Source(
+            **{key: source[key] for key in ("name", "kind", "annotations_licence", "annotations_credit", "url")},
+            images=count[source["name"]],
+        )
         for source in inputs.config["sources"]
     )
 

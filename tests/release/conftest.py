@@ -125,7 +125,9 @@ def facts_of(benchmark: str, **changes: Any) -> Facts:
         language=("en",),
         texts_licence="CC-BY-4.0",
         sources=(
-            Source("coco-test", "coco", "CC-BY-4.0", 8) if fpco else Source("invig-test", "invig", "Apache-2.0", 2),
+            Source("coco-test", "coco", "CC-BY-4.0", "COCO Consortium", "https://cocodataset.org", 8)
+            if fpco
+            else Source("invig-test", "invig", "Apache-2.0", "InViG authors", "none", 2),
         ),
         annotators="Two people who know the rules.",
         annotator_pay="20 an hour.",

@@ -9,6 +9,7 @@ from groundset.licences import text
 from groundset.release.attribution import (
     LicenceCount,
     Rights,
+    SourceRights,
     attribution_csv,
     count_licences,
     licence_page,
@@ -18,7 +19,8 @@ from groundset.release.attribution import (
     used_licences,
 )
 
-RIGHTS = Rights("CC-BY-4.0", {"coco-test": "CC-BY-4.0", "invig-test": "Apache-2.0"})
+INVIG = SourceRights("Apache-2.0", "InViG authors", "https://invig.invalid")
+RIGHTS = Rights("CC-BY-4.0", {"coco-test": SourceRights("CC-BY-4.0", "COCO Consortium", "none"), "invig-test": INVIG})
 
 
 def test_counts_tell_embedded_from_referenced(fpco) -> None:
@@ -45,7 +47,7 @@ def test_attribution_keeps_odd_titles_and_is_sorted(candvg) -> None:
 
 
 def test_texts_are_exactly_those_of_the_licences_in_use(candvg) -> None:
-    rights = Rights("CC0-1.0", {"invig-test": "Apache-2.0"})
+    rights = Rights("CC0-1.0", {"invig-test": INVIG})
     expected = ["Apache-2.0", "CC-BY-2.0", "CC-BY-NC-2.0", "CC0-1.0"]
     assert used_licences(rights, candvg.images) == expected
     assert licence_texts(rights, candvg.images) == {f"{spdx}.txt": text(spdx) for spdx in expected}
@@ -62,6 +64,6 @@ def test_licence_page_keeps_four_kinds_of_rights_apart(candvg) -> None:
     ]
     assert "Apache-2.0" in parts[1]
     assert "CC-BY-4.0" in parts[2]
-    assert "`invig-test`: [Apache-2.0]" in parts[3]
+    assert "`invig-test`: InViG authors (https://invig.invalid), [Apache-2.0]" in parts[3]
     assert "1 photographs are embedded" in parts[4]
     assert parse_licence_table(page) == count_licences(candvg.images)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groundset.errors import UsageError
-from groundset.release.attribution import Rights
+from groundset.release.attribution import Rights, SourceRights
 from groundset.release.record import ReleaseRecord, TableRecord, canonical_json, decode, encode
 
 RECORD = ReleaseRecord(
@@ -16,7 +16,13 @@ RECORD = ReleaseRecord(
     image_policy="permissive",
     groundset="0.1.0",
     libraries={"numpy": "2"},
-    rights=Rights("CC-BY-4.0", {"b": "CC-BY-4.0", "a": "Apache-2.0"}),
+    rights=Rights(
+        "CC-BY-4.0",
+        {
+            "b": SourceRights("CC-BY-4.0", "B", "none"),
+            "a": SourceRights("Apache-2.0", "A", "https://a.invalid"),
+        },
+    ),
     tables={"images": TableRecord("release_image", 3)},
     manifest={"z": [1, {"y": None}], "a": 1.5},
     digests={"photographs": {}},

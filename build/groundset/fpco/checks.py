@@ -237,7 +237,7 @@ def _tautology(read: Read) -> Iterator[Verdict]:
 
 
 def _says_twice(sentence: tuple[str, ...], at: tuple[int, ...], phrase: tuple[str, ...], read: Read) -> Iterator[str]:
-    lexicon, label = read.lexicon, read.dialogue.target_label
+    lexicon = read.lexicon
     low = [token.casefold() for token in sentence]
     for first, second in itertools.pairwise(low):
         if first == second and is_word(first) and first not in ("that", "had"):
@@ -251,14 +251,20 @@ def _says_twice(sentence: tuple[str, ...], at: tuple[int, ...], phrase: tuple[st
         if any(is_content_word(own) and same_noun(word, own, lexicon) for own in phrase):
             yield f"{word!r} is said in the description and again beside it"
     rest = [token for token in _around(tuple(low), at[0], len(phrase)) if is_word(token)]
-    # An orange may be called so without telling its color.
-    told = any(lexicon.is_colour(word) and not same_noun(word, label, lexicon) for word in phrase)
+    told = any(lexicon.is_colour(word) and not _is_fruit(word, read) for word in phrase)
     if told and any(word in ("color", "colour") for word in rest):
         yield "asks for the color that the description tells"
     if rest in (["where", "is"], ["where", "are"], ["where", "is", "located"], ["where", "are", "located"]) and any(
         lexicon.is_place(word) for word in phrase
     ):
         yield "asks for the place that the description tells"
+
+
+def _is_fruit(word: str, read: Read) -> bool:
+    """Whether a color word is the target's noun, true or false: who says "the orange" need not tell its color."""
+    edit = read.edit() if read.dialogue.false_class == "identity" else None
+    nouns = [read.dialogue.target_label] + ([] if edit is None else [head_noun(edit.new, read.lexicon)])
+    return any(same_noun(word, noun, read.lexicon) for noun in nouns)
 
 
 def _slips(read: Read) -> Iterator[Verdict]:

@@ -158,16 +158,51 @@ def box_colour(
     x_min, y_min, x_max, y_max = _pixel_box(bbox_xyxy_px, width, height)
     if x_max - x_min < 2 or y_max - y_min < 2:
         return None
-    free = np.ones((height, width), dtype=np.bool_)
-    for covering in covering_xyxy_px:
-        left, top, right, bottom = _pixel_box(covering, width, height)
-        free[top:bottom, left:right] = False
+    free = _free(width, height, covering_xyxy_px)
     margin = max(2, round(0.08 * max(x_max - x_min, y_max - y_min)))
     around = np.zeros((height, width), dtype=np.bool_)
     around[max(0, y_min - margin) : y_max + margin, max(0, x_min - margin) : x_max + margin] = True
     around[y_min:y_max, x_min:x_max] = False
     inside = (slice(y_min, y_max), slice(x_min, x_max))
     return dominant_colour(image[inside], image[around & free], free[inside])
+
+
+def central_share(
+    image: Pixels,
+    bbox_xyxy_px: tuple[float, float, float, float],
+    word: str,
+    upper_share: float,
+    covering_xyxy_px: Sequence[tuple[float, float, float, float]] = (),
+) -> float:
+    """Share of one colour word in the central half of the upper part of a box, background included.
+
+    Args:
+        image: uint8 of shape (h, w, 3), RGB.
+        bbox_xyxy_px: The object's box in pixels.
+        word: One of `WORDS`.
+        upper_share: How much of the box's height counts, from the top.
+        covering_xyxy_px: Boxes of other objects that may hide a part of it; their pixels do not count.
+
+    Returns:
+        0 to 1; 0 if no pixels count.
+    """
+    height, width = image.shape[:2]
+    x_min, y_min, x_max, y_max = _pixel_box(bbox_xyxy_px, width, height)
+    y_max = y_min + round(upper_share * (y_max - y_min))
+    if x_max <= x_min or y_max <= y_min:
+        return 0.0
+    at = np.ix_(y_min + _central(y_max - y_min), x_min + _central(x_max - x_min))
+    counted = image[at][_free(width, height, covering_xyxy_px)[at]]
+    return float((word_indices(counted) == WORDS.index(word)).mean()) if len(counted) else 0.0
+
+
+def _free(width: int, height: int, covering_xyxy_px: Sequence[tuple[float, float, float, float]]) -> NDArray[np.bool_]:
+    """False where one of the boxes lies; boolean of shape (height, width)."""
+    free = np.ones((height, width), dtype=np.bool_)
+    for covering in covering_xyxy_px:
+        left, top, right, bottom = _pixel_box(covering, width, height)
+        free[top:bottom, left:right] = False
+    return free
 
 
 def _pixel_box(box: tuple[float, float, float, float], width: int, height: int) -> tuple[int, int, int, int]:

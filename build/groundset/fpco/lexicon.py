@@ -52,6 +52,7 @@ _SECTIONS = (
     "attributes",
     "place_words",
     "places",
+    "orders",
     "questions",
 )
 
@@ -79,11 +80,19 @@ class QuestionForm:
 
 @dataclass(frozen=True)
 class Place:
-    """A place of the image: its name, the phrase that names it, and the names it may falsely be swapped for."""
+    """A place of the image.
+
+    Attributes:
+        name: What `places.py` knows it by.
+        phrase: What a description says.
+        swaps: Names of the places that it may falsely be swapped for.
+        is_order: Whether it is a place among objects of one noun, such as the farthest to the left.
+    """
 
     name: str
     phrase: str
     swaps: tuple[str, ...]
+    is_order: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,6 +115,7 @@ class Lexicon:
         sides: Words for a place in the image.
         place_relations: Words for a place by another thing.
         places: What the template writer can say of a place in the image.
+        orders: What it can say of a place among the objects of one noun.
         questions: Question forms in the order of the file.
     """
 
@@ -124,6 +134,7 @@ class Lexicon:
     sides: frozenset[str]
     place_relations: frozenset[str]
     places: Mapping[str, Place]
+    orders: Mapping[str, Place]
     questions: tuple[QuestionForm, ...]
 
     def canonical(self, words: str) -> str | None:
@@ -308,6 +319,7 @@ def _build(raw: Mapping[str, Any]) -> Lexicon:
         sides=frozenset(raw["place_words"]["sides"]),
         place_relations=frozenset(raw["place_words"]["relations"]),
         places={name: Place(name, place["phrase"], tuple(place["swaps"])) for name, place in raw["places"].items()},
+        orders={name: Place(name, phrase, (), is_order=True) for name, phrase in raw["orders"].items()},
         questions=tuple(
             QuestionForm(
                 text=form["text"],
@@ -335,7 +347,7 @@ def _faults(lexicon: Lexicon) -> Iterator[tuple[str, str]]:
     for word, meanings in lexicon.colour_words.items():
         if word in lexicon.colours or set(meanings) - set(lexicon.colours):
             yield f"$.colour_words.{word}", "must be no measured color and mean only measured ones"
-    for place in lexicon.places.values():
+    for place in (*lexicon.places.values(), *lexicon.orders.values()):
         if place.name not in place.phrase:
             yield f"$.places.{place.name}", "the phrase does not hold the name"
         for swap in place.swaps:

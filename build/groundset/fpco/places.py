@@ -8,13 +8,15 @@ object; between the two lies what is left unsaid. Every function takes a box in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 BoxPx = tuple[float, float, float, float]
 
 # A side holds a box whose centre lies well in it and that hardly reaches over the middle line.
 _SURE_CENTRE = 0.38
 _SURE_REACH = 0.55
+# What is said to be at the top or bottom also comes near that edge.
+_SURE_EDGE = 0.2
 # Somebody might still speak of a side if the centre is not clearly on the other, or a part reaches far into it.
 _LOOSE_CENTRE = 0.52
 _LOOSE_REACH = 0.25
@@ -34,6 +36,10 @@ def _sure_high(low: float, high: float) -> bool:
 
 def _loose_high(low: float, high: float) -> bool:
     return _loose_low(1 - high, 1 - low)
+
+
+def _at_edge(low: float, high: float) -> bool:
+    return _sure_low(low, high) and low <= _SURE_EDGE
 
 
 def _sure_middle(box: BoxPx) -> bool:
@@ -59,8 +65,8 @@ def _loose_corner(box: BoxPx) -> bool:
 _SURE: Mapping[str, Callable[[BoxPx], bool]] = {
     "left": lambda box: _sure_low(box[0], box[2]),
     "right": lambda box: _sure_high(box[0], box[2]),
-    "top": lambda box: _sure_low(box[1], box[3]),
-    "bottom": lambda box: _sure_high(box[1], box[3]),
+    "top": lambda box: _at_edge(box[1], box[3]),
+    "bottom": lambda box: _at_edge(1 - box[3], 1 - box[1]),
     "middle": _sure_middle,
     "corner": _sure_corner,
     "upper left": lambda box: _sure_low(box[0], box[2]) and _sure_low(box[1], box[3]),
@@ -104,3 +110,27 @@ def perhaps_at(place: str, bbox_xyxy_px: BoxPx, width_px: float, height_px: floa
     True
     """
     return _LOOSE[place](_shares(bbox_xyxy_px, width_px, height_px))
+
+
+# How far apart two boxes have to be, in shares of the image's width, for anybody to see which is farther out.
+_ORDER_EDGE = 0.02
+_ORDER_CENTRE = 0.05
+
+
+def surely_farthest(side: str, bbox_xyxy_px: BoxPx, others_xyxy_px: Sequence[BoxPx], width_px: float) -> bool:
+    """Whether the box surely lies farther to the left or right than each of several others; False if there are none.
+
+    >>> surely_farthest("left", (0.0, 0.0, 20.0, 20.0), [(50.0, 0.0, 70.0, 20.0)], 100.0)
+    True
+    """
+
+    def outward(box: BoxPx) -> tuple[float, float]:
+        edge, centre = (box[0], (box[0] + box[2]) / 2) if side == "left" else (-box[2], -(box[0] + box[2]) / 2)
+        return edge / width_px, centre / width_px
+
+    edge, centre = outward(bbox_xyxy_px)
+    beyond = [outward(other) for other in others_xyxy_px]
+    return bool(beyond) and all(
+        other_edge - edge >= _ORDER_EDGE and other_centre - centre >= _ORDER_CENTRE
+        for other_edge, other_centre in beyond
+    )

@@ -12,150 +12,27 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from groundset import geometry
 from groundset.errors import DataError, Problem
 from groundset.fpco.checks import FALSE_CLASSES, check
-from groundset.fpco.colours import Colour, box_colour
+from groundset.fpco.colours import Colour
 from groundset.fpco.dialogue import FIRST_FALSE_TURN, QUESTION_COUNT, Dialogue, Question
 from groundset.fpco.lexicon import ROLES, TARGET_SLOT, Lexicon, Place, QuestionForm, load
-from groundset.fpco.places import perhaps_at, surely_at
-from groundset.fpco.reading import same_noun
+from groundset.fpco.scene_view import Description, SceneObject, SceneView, WriterInput
 from groundset.fpco.words import is_content_word, tokens
 from groundset.verdicts import Verdict
 
+__all__ = ["SceneObject", "WriterInput", "write"]
+
 Choice = TypeVar("Choice")
 
-# One object that its source labels twice; the limit of design section 8.
-SAME_OBJECT_IOU = 0.9
 # On a person the central colour is that of the clothes, unless it may be skin.
 _SKIN_WORDS = frozenset({"brown", "pink"})
-
-
-@dataclass(frozen=True)
-class SceneObject:
-    """One object of the image; the box is in pixels of the stored image."""
-
-    object_id: str
-    label: str
-    category: str | None
-    bbox_xyxy_px: tuple[float, float, float, float]
-
-
-@dataclass(frozen=True)
-class WriterInput:
-    """What a dialogue is written from.
-
-    Attributes:
-        dialogue_id: `<image_id>-<category>-<false_class>`.
-        item_id: `<image_id>-<category>`.
-        image_id: The image.
-        category: person, vehicle, animal or food.
-        complexity: single, separated or overlapping.
-        false_class: identity, attribute or location.
-        width: Width of the image in pixels.
-        height: Height of the image in pixels.
-        target: The object that the questions are about.
-        others: Every other object of the image, of any category; groups and crowds too.
-    """
-
-    dialogue_id: str
-    item_id: str
-    image_id: str
-    category: str
-    complexity: str
-    false_class: str
-    width: int
-    height: int
-    target: SceneObject
-    others: tuple[SceneObject, ...]
-
-
-@dataclass(frozen=True)
-class _Description:
-    """Noun, colour and place of one object, true or false."""
-
-    noun: str
-    colour: str | None
-    place: Place | None
-    clothed: bool
-
-    def text(self) -> str:
-        """The referring expression."""
-        noun = self.noun
-        if self.colour is not None:
-            noun = f"{noun} in {self.colour}" if self.clothed else f"{self.colour} {noun}"
-        if self.place is not None:
-            return f"the {noun} {self.place.phrase}"
-        return f"the {noun}" if self.colour is not None else f"the {noun} in the image"
-
-
-class _Scene:
-    """The scene with what has been measured in it; colours are measured when first asked for."""
-
-    def __init__(self, scene: WriterInput, pixels: NDArray[np.uint8], noun: str, lexicon: Lexicon) -> None:
-        self.scene, self.pixels, self.noun, self.lexicon = scene, pixels, noun, lexicon
-        self.is_person = "person" in lexicon.ancestors(noun)
-        self.others = tuple(other for other in scene.others if not self._is_target(other))
-        self._colours: dict[str, Colour | None] = {}
-
-    def _is_target(self, other: SceneObject) -> bool:
-        boxes = np.array([self.scene.target.bbox_xyxy_px, other.bbox_xyxy_px], dtype=np.float64)
-        same_place = bool(geometry.iou_matrix(boxes)[0, 1] >= SAME_OBJECT_IOU)
-        return same_place and self.may_be_called(self.noun, other.label)
-
-    def may_be_called(self, noun: str, label: str) -> bool:
-        """Whether an object of that label might be called by the noun."""
-        relation = self.lexicon.relation(noun, label)
-        if relation == "unknown" and self.lexicon.canonical(label) is None:
-            return any(same_noun(a, b, self.lexicon) for a in noun.split() for b in label.split())
-        return relation != "incompatible"
-
-    def colour(self, thing: SceneObject) -> Colour | None:
-        """Its measured colour, or None."""
-        if thing.object_id not in self._colours:
-            rest = (self.scene.target, *self.scene.others)
-            covering = [other.bbox_xyxy_px for other in rest if other != thing and not self._holds(other, thing)]
-            self._colours[thing.object_id] = box_colour(self.pixels, thing.bbox_xyxy_px, covering)
-        return self._colours[thing.object_id]
-
-    @staticmethod
-    def _holds(outer: SceneObject, inner: SceneObject) -> bool:
-        """Whether a box lies in another one, as food on a table does: then the other one hides nothing of it."""
-        boxes = np.array([outer.bbox_xyxy_px, inner.bbox_xyxy_px], dtype=np.float64)
-        areas = geometry.area(boxes)
-        overlap = geometry.intersection_over_smaller_matrix(boxes)[0, 1]
-        return bool(areas[0] >= areas[1] and overlap >= SAME_OBJECT_IOU)
-
-    def surely(self, place: str) -> bool:
-        """Whether the target surely is at the place."""
-        return surely_at(place, self.scene.target.bbox_xyxy_px, self.scene.width, self.scene.height)
-
-    def perhaps(self, place: str, thing: SceneObject) -> bool:
-        """Whether the thing may be said to be at the place."""
-        return perhaps_at(place, thing.bbox_xyxy_px, self.scene.width, self.scene.height)
-
-    def may_mean(self, description: _Description, other: SceneObject) -> bool:
-        """Whether somebody might take another object for the described one."""
-        if not self.may_be_called(description.noun, other.label):
-            return False
-        if description.place is not None and not self.perhaps(description.place.name, other):
-            return False
-        if description.colour is None:
-            return True
-        measured = self.colour(other)
-        if measured is None or description.colour in measured.seen:
-            return True
-        return description.colour not in self.lexicon.colours[measured.word]
-
-    def points_elsewhere(self, description: _Description) -> bool:
-        """Whether another object might be meant."""
-        return any(self.may_mean(description, other) for other in self.others)
 
 
 def write(scene: WriterInput, pixels: NDArray[np.uint8], seed: str) -> Dialogue | Verdict:
@@ -177,9 +54,11 @@ def write(scene: WriterInput, pixels: NDArray[np.uint8], seed: str) -> Dialogue 
     noun = lexicon.canonical(scene.target.label)
     if noun is None or scene.category not in lexicon.categories(noun):
         return _declined(scene, "unknown_label", f"the lexicon has no {scene.category} {scene.target.label!r}")
-    view = _Scene(scene, pixels, noun, lexicon)
+    view = SceneView(scene, pixels, noun, lexicon)
     colour = _usable_colour(view)
-    places = [place for place in lexicon.places.values() if view.surely(place.name)]
+    places = view.sure_places()
+    if scene.false_class == "location":
+        places = [place for place in places if place.swaps]
     if scene.false_class == "attribute" and colour is None:
         return _declined(scene, "no_colour", f"no color of the {noun} is clear")
     if scene.false_class == "location" and not places:
@@ -218,7 +97,7 @@ def _declined(scene: WriterInput, reason: str, detail: str) -> Verdict:
     return Verdict(scene.dialogue_id, "dialogue", f"writer_declined_{reason}", detail)
 
 
-def _usable_colour(view: _Scene) -> Colour | None:
+def _usable_colour(view: SceneView) -> Colour | None:
     """The target's measured colour, if a description may use it."""
     if view.lexicon.ancestors(view.noun) & view.lexicon.patterned:
         return None
@@ -228,34 +107,41 @@ def _usable_colour(view: _Scene) -> Colour | None:
     return colour
 
 
-def _descriptions(view: _Scene, colour: Colour | None, places: Sequence[Place]) -> list[_Description]:
+def _descriptions(view: SceneView, colour: Colour | None, places: Sequence[Place]) -> list[Description]:
     """Every description of the target that its false class can use, all of them true."""
     words = [None] if colour is None else [None, colour.word]
     false_class = view.scene.false_class
     return [
-        _Description(view.noun, word, place, view.is_person)
+        Description(view.noun, word, place, view.is_person)
         for word in words
         for place in (None, *places)
-        if (word is not None or false_class != "attribute") and (place is not None or false_class != "location")
+        if (word is not None or false_class != "attribute")
+        and (place is not None or false_class != "location")
+        # An order needs no colour beside it, and reads as one among those of that colour.
+        and not (word is not None and place is not None and place.is_order and false_class != "attribute")
     ]
 
 
-def _falsified(view: _Scene, true: _Description, colour: Colour | None) -> list[_Description]:
+def _falsified(view: SceneView, true: Description, colour: Colour | None) -> list[Description]:
     """Every false counterpart of a description: surely wrong of the target, and not said of another object."""
     match view.scene.false_class:
         case "identity":
-            found = [_Description(swap, true.colour, true.place, true.clothed) for swap in _identities(view, true)]
+            found = [Description(swap, true.colour, true.place, true.clothed) for swap in _identities(view, true)]
         case "attribute":
             swaps = [] if colour is None else _colour_swaps(view, colour)
-            found = [_Description(true.noun, swap, true.place, true.clothed) for swap in swaps]
+            found = [Description(true.noun, swap, true.place, true.clothed) for swap in swaps]
+            if true.place is not None and true.place.is_order:
+                # "The blue car farthest to the left" may be read as the farthest of the blue ones.
+                found = [false for false in found if not view.points_elsewhere(replace(false, place=None))]
         case _:
             elsewhere = () if true.place is None else true.place.swaps
-            wrong = [view.lexicon.places[swap] for swap in elsewhere if not view.perhaps(swap, view.scene.target)]
-            found = [_Description(true.noun, true.colour, place, true.clothed) for place in wrong]
+            named = [view.lexicon.places[swap] for swap in elsewhere]
+            wrong = [place for place in named if not view.perhaps(place, view.scene.target)]
+            found = [Description(true.noun, true.colour, place, true.clothed) for place in wrong]
     return [false for false in found if not view.points_elsewhere(false)]
 
 
-def _identities(view: _Scene, true: _Description) -> list[str]:
+def _identities(view: SceneView, true: Description) -> list[str]:
     lexicon = view.lexicon
     found = []
     for swap in lexicon.swaps.get(view.noun, ()):
@@ -268,14 +154,14 @@ def _identities(view: _Scene, true: _Description) -> list[str]:
     return found
 
 
-def _colour_swaps(view: _Scene, colour: Colour) -> list[str]:
+def _colour_swaps(view: SceneView, colour: Colour) -> list[str]:
     swaps = [swap for swap in view.lexicon.colours[colour.word] if swap not in colour.seen and swap != view.noun]
     above = view.lexicon.ancestors(view.noun)
     natural = {word for kind, words in view.lexicon.natural_colours.items() if kind in above for word in words}
     return [swap for swap in swaps if swap in natural] or swaps
 
 
-def _forms(true: _Description, false: _Description, lexicon: Lexicon) -> list[QuestionForm]:
+def _forms(true: Description, false: Description, lexicon: Lexicon) -> list[QuestionForm]:
     """The question forms that fit both descriptions and repeat no word of theirs."""
     said = _said(true.text()) | _said(false.text())
     tells_colour = true.colour is not None or lexicon.is_colour(true.noun) or lexicon.is_colour(false.noun)
@@ -297,8 +183,8 @@ def _said(text: str) -> frozenset[str]:
 
 
 def _pick_pair(
-    pairs: Sequence[tuple[_Description, _Description]], dialogue_id: str, seed: str
-) -> tuple[_Description, _Description]:
+    pairs: Sequence[tuple[Description, Description]], dialogue_id: str, seed: str
+) -> tuple[Description, Description]:
     """First the true description, one that says more than the label if there is any, then its false counterpart."""
     truths = list(dict.fromkeys(true for true, _ in pairs))
     telling = [true for true in truths if true.colour is not None or true.place is not None]
@@ -307,7 +193,7 @@ def _pick_pair(
 
 
 def _chosen_forms(
-    true: _Description, false: _Description, dialogue_id: str, seed: str, lexicon: Lexicon
+    true: Description, false: Description, dialogue_id: str, seed: str, lexicon: Lexicon
 ) -> list[QuestionForm]:
     """Ten forms, dealt in turn over state, action, relation and role, in an order of their own."""
 
@@ -329,7 +215,7 @@ def _chosen_forms(
     return sorted(chosen, key=lambda form: rank("order", form))
 
 
-def _assembled(scene: WriterInput, true: _Description, false: _Description, forms: Sequence[QuestionForm]) -> Dialogue:
+def _assembled(scene: WriterInput, true: Description, false: Description, forms: Sequence[QuestionForm]) -> Dialogue:
     questions = []
     for turn, form in enumerate(forms, start=1):
         is_false = turn >= FIRST_FALSE_TURN

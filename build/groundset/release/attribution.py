@@ -35,17 +35,32 @@ ATTRIBUTION_COLUMNS = (
 
 
 @dataclass(frozen=True)
+class SourceRights:
+    """Whose a source's annotations and dialogues are.
+
+    Attributes:
+        licence: SPDX id.
+        credit: Who made them.
+        url: Where they are published; `none` for generated ones.
+    """
+
+    licence: str
+    credit: str
+    url: str
+
+
+@dataclass(frozen=True)
 class Rights:
     """The rights in a release that do not differ from photograph to photograph.
 
     Attributes:
         texts: SPDX id of our annotations and texts.
-        sources: Source's name to the SPDX id of its annotations and dialogues.
+        sources: Source's name to the rights in its annotations and dialogues.
         code: SPDX id of the code that built the release, and of the schemas in it.
     """
 
     texts: str
-    sources: Mapping[str, str]
+    sources: Mapping[str, SourceRights]
     code: str = CODE_LICENCE
 
 
@@ -118,7 +133,8 @@ def attribution_csv(images: pa.Table) -> str:
 
 def used_licences(rights: Rights, images: pa.Table) -> list[str]:
     """Every id that something in the release is under, sorted: what LICENSES/ holds, no more and no less."""
-    return sorted({rights.code, rights.texts, *rights.sources.values(), *count_licences(images)})
+    named = {source.licence for source in rights.sources.values()}
+    return sorted({rights.code, rights.texts, *named, *count_licences(images)})
 
 
 def licence_texts(rights: Rights, images: pa.Table) -> dict[str, str]:
@@ -126,12 +142,17 @@ def licence_texts(rights: Rights, images: pa.Table) -> dict[str, str]:
     return {f"{spdx}.txt": text(spdx) for spdx in used_licences(rights, images)}
 
 
+def _source_line(name: str, source: SourceRights) -> str:
+    address = "" if source.url == "none" else f" ({source.url})"
+    return f"- `{name}`: {source.credit}{address}, {_named(source.licence)}"
+
+
 def licence_page(title: str, rights: Rights, images: pa.Table, policy: str) -> str:
     """LICENSE.md: the four kinds of rights, kept apart (design, section 9)."""
     counts = count_licences(images)
     embedded = sum(count.embedded for count in counts.values())
     referenced = sum(count.referenced for count in counts.values())
-    sources = "\n".join(f"- `{name}`: {_named(spdx)}" for name, spdx in sorted(rights.sources.items()))
+    sources = "\n".join(_source_line(name, source) for name, source in sorted(rights.sources.items()))
     return f"""# Rights in {title}
 
 No single licence covers this release. Four kinds of rights are kept apart; the texts lie in `LICENSES/`.

@@ -20,6 +20,7 @@ from groundset.release.parquet import IMAGE_COLUMN, Size
 from groundset.schema_types import fields
 
 _SIZE_LIMITS = ((10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"))
+SOURCE_COLUMNS = ("source", "kind", "annotations by", "published at", "their licence", "photographs here")
 
 
 def size_category(rows: int) -> str:
@@ -227,12 +228,13 @@ first = next(iter(load_dataset(release, "{default}", split="{SPLIT}", revision=r
 
 def _origin(facts: Facts) -> str:
     sources: list[tuple[object, ...]] = [
-        (source.name, source.kind, source.annotations_licence, source.images) for source in facts.sources
+        (source.name, source.kind, source.annotations_credit, source.url, source.annotations_licence, source.images)
+        for source in facts.sources
     ]
     parts = [
         HOW_MADE[facts.benchmark],
         *([f"The questions were written by: {' '.join(facts.writer.split())}"] if facts.writer.strip() else []),
-        _table(("source", "kind", "licence of its annotations", "photographs here"), sources, right=(3,)),
+        _table(SOURCE_COLUMNS, sources, right=(5,)),
         "What each stage took in, kept and rejected:",
         _funnel(facts),
         "### Strata",

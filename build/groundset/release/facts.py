@@ -81,12 +81,16 @@ class Source:
         name: As the manifest names it.
         kind: coco, openimages or invig.
         annotations_licence: SPDX id of the source's annotations and dialogues.
+        annotations_credit: Who made them.
+        url: Where the source is published; `none` for a generated one.
         images: How many photographs of the release come from it.
     """
 
     name: str
     kind: str
     annotations_licence: str
+    annotations_credit: str
+    url: str
     images: int
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from groundset.errors import DataError, Problem, UsageError
 from groundset.licences import Licence, by_address, by_spdx, credit_line, may_embed
 from groundset.paths import schema_dir
-from groundset.release.attribution import Rights, attribution_csv, licence_page, licence_texts
+from groundset.release.attribution import Rights, SourceRights, attribution_csv, licence_page, licence_texts
 from groundset.release.card import card
 from groundset.release.checksums import CHECKSUMS, checksums
 from groundset.release.facts import CONFIGS, WITH_IMAGE, Config, Facts
@@ -236,6 +236,10 @@ def write_release(
     whole = {**tables, "images": images}
     configs = CONFIGS[facts.benchmark]
     photographs = {row["image_id"]: row["sha256"] for row in images.to_pylist()}
+    sources = {
+        source.name: SourceRights(source.annotations_licence, source.annotations_credit, source.url)
+        for source in facts.sources
+    }
     record = ReleaseRecord(
         benchmark=facts.benchmark,
         name=facts.name,
@@ -244,7 +248,7 @@ def write_release(
         image_policy=facts.image_policy,
         groundset=facts.groundset_version,
         libraries=dict(facts.libraries),
-        rights=Rights(facts.texts_licence, {source.name: source.annotations_licence for source in facts.sources}),
+        rights=Rights(facts.texts_licence, sources),
         tables={config.name: TableRecord(config.schema, whole[config.name].num_rows) for config in configs},
         manifest=dict(manifest),
         digests={**digests, "photographs": photographs},

@@ -1,0 +1,155 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The verbs as a user runs them: exit codes, stdout for results, stderr for talk, JSON where asked."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groundset import __version__
+from groundset.cli.main import run
+
+Demo = Callable[..., Path]
+
+
+@pytest.fixture
+def built(demo: Demo, world: Path, tmp_path: Path) -> tuple[list[str], Path]:
+    """Arguments that name a CandVG build that is done, and its work folder."""
+    manifest, work = demo("candvg"), tmp_path / "work"
+    arguments = [str(manifest), "--work", str(work), "--sources", str(world)]
+    assert run(["build", *arguments]) == 0
+    return arguments, work
+
+
+def output_of(capsys: pytest.CaptureFixture[str], arguments: list[str], code: int = 0) -> str:
+    capsys.readouterr()
+    assert run(arguments) == code
+    return capsys.readouterr().out
+
+
+def json_of(capsys: pytest.CaptureFixture[str], arguments: list[str], code: int = 0) -> Any:
+    return json.loads(output_of(capsys, [*arguments, "--json"], code))
+
+
+def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    told = output_of(capsys, ["--help"])
+    for verb in ("build", "status", "manifest", "verify", "explain"):
+        assert verb in told
+    assert __version__ in output_of(capsys, ["--version"])
+    assert run(["biuld"]) == 2
+    assert run(["build"]) == 2
+
+
+def test_build_prints_the_release_alone(built: tuple[list[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+    arguments, work = built
+    release = work / "80_package" / "release"
+    assert output_of(capsys, ["build", *arguments]) == f"{release}\n"
+    found = json_of(capsys, ["build", *arguments])
+    assert found["release"] == str(release)
+    assert found["stages"][-1] == "80_package"
+    assert all(have < want for have, want in found["short"].values())
+
+
+def test_status_tells_states_and_accounts(built: tuple[list[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+    arguments, _ = built
+    found = json_of(capsys, ["status", *arguments])
+    assert [stage["up_to_date"] for stage in found["stages"]] == [True] * 8
+    for stage in found["stages"]:
+        for account in stage["accounts"].values():
+            assert account["in"] == account["kept"] + sum(account["rejected"].values())
+    assert {row["stratum"] for row in found["strata"]} == {"2", "3", "4", "5", "6", "7+"}
+    plain = output_of(capsys, ["status", *arguments])
+    assert "20_filter" in plain
+    assert "up to date" in plain
+
+
+def test_status_before_and_after_a_change(
+    demo: Demo, world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--work", str(tmp_path / "work"), "--sources", str(world)]
+    first = json_of(capsys, ["status", str(demo("candvg")), *arguments])
+    assert not any(stage["up_to_date"] for stage in first["stages"])
+    assert run(["build", str(demo("candvg")), "--to", "30_stratify", *arguments]) == 0
+    changed = str(demo("candvg", max_candidates=9))
+    states = {stage["stage"]: stage for stage in json_of(capsys, ["status", changed, *arguments])["stages"]}
+    assert states["10_import"]["up_to_date"]
+    assert states["20_filter"]["why"] == "the manifest has changed"
+    assert states["40_images"]["why"] == "it has not been done"
+
+
+def test_manifest_show(built: tuple[list[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+    arguments, _ = built
+    shown = [arguments[0], *arguments[3:]]
+    found = json_of(capsys, ["manifest", "show", *shown])
+    assert found["manifest"]["benchmark"] == "candvg"
+    assert list(found["lock"]["sources"]) == ["miniworld-invig-validation"]
+    assert found["lock"]["photographs"]
+    plain = output_of(capsys, ["manifest", "show", *shown])
+    assert found["lock"]["sources"]["miniworld-invig-validation"]["sha256"] in plain
+
+
+def test_explain_tells_a_life(built: tuple[list[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+    arguments, _ = built
+    states = json_of(capsys, ["status", *arguments])["stages"]
+    assert states[1]["accounts"]["dialogue"]["rejected"]["too_many_candidates"] == 1
+    import pyarrow.parquet as pq
+
+    rejected = pq.read_table(built[1] / "20_filter" / "rejected.parquet").to_pylist()
+    crowded = next(row["record_id"] for row in rejected if row["rule"] == "too_many_candidates")
+    steps = json_of(capsys, ["explain", *arguments[:1], crowded, *arguments[1:]])
+    last = [step for step in steps if step["record_id"] == crowded][-1]
+    assert (last["stage"], last["outcome"]) == ("20_filter", "rejected")
+    assert (last["record"]["measured"], last["record"]["limit"]) == (17.0, 15.0)
+    kept = pq.read_table(built[1] / "70_validate" / "dialogues.parquet")["dialogue_id"].to_pylist()[0]
+    told = output_of(capsys, ["explain", *arguments[:1], kept, *arguments[1:]])
+    for stage in ("10_import", "20_filter", "30_stratify", "40_images", "45_screen", "60_review", "70_validate"):
+        assert stage in told
+    assert f"{kept}-t1" in told
+
+
+def test_explain_names_what_is_near(built: tuple[list[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+    arguments, _ = built
+    capsys.readouterr()
+    assert run(["explain", arguments[0], "invig-validation-", *arguments[1:]]) == 2
+    assert "near are invig-validation-" in capsys.readouterr().err
+
+
+def test_verify_says_yes_and_names_what_is_wrong(
+    built: tuple[list[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    release = built[1] / "80_package" / "release"
+    assert "everything is as it should be" in output_of(capsys, ["verify", str(release)])
+    copy = Path(shutil.copytree(release, tmp_path / "copy"))
+    card = copy / "README.md"
+    card.write_text(card.read_text(encoding="utf-8").replace("CandVG demo", "CandVG"), encoding="utf-8")
+    found = json_of(capsys, ["verify", str(copy)], code=1)
+    assert any(problem["file"] == "README.md" for problem in found["problems"])
+    assert run(["verify", str(tmp_path / "nowhere")]) == 2
+
+
+def test_errors_are_told_as_json_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "m.toml"
+    path.write_text('benchmark = "candvg"\nname = "A b"\n', encoding="utf-8")
+    found = json_of(capsys, ["build", str(path)], code=2)
+    assert found["exit_code"] == 2
+    assert {problem["path"] for problem in found["problems"]} >= {"$.name"}
+
+
+def test_waiting_for_people_is_exit_code_4(
+    demo: Demo, world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = demo("fpco-dialog", screening='"people"', files='["decisions.jsonl"]')
+    arguments = [str(manifest), "--work", str(tmp_path / "work"), "--sources", str(world)]
+    assert run(["build", *arguments]) == 4
+    told = capsys.readouterr().err
+    assert "items wait for people" in told
+    assert "45_screen.jsonl" in told
+    state = next(row for row in json_of(capsys, ["status", *arguments])["stages"] if row["stage"] == "45_screen")
+    assert state["waiting"] > 0
+    assert Path(state["queue"]).is_file()
