@@ -18,7 +18,7 @@ DEMOS := fpco-dialog candvg
 
 # sets up the base, builds both miniature benchmarks, verifies and loads them, and shows what came out
 demo:
-	@start=$$(date +%s); $(MAKE) --no-print-directory .venv/base; echo "set-up: $$(( $$(date +%s) - start )) s"
+	@start=$$(date +%s); $(MAKE) --no-print-directory .venv/base || exit; echo "set-up: $$(( $$(date +%s) - start )) s"
 	@for name in $(DEMOS); do \
 		start=$$(date +%s); release=$$($(BIN)/groundset build manifests/demo/$$name.toml) || exit; \
 		echo "build of the $$name demo: $$(( $$(date +%s) - start )) s"; \

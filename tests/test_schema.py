@@ -12,7 +12,6 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -28,7 +27,7 @@ RECORDS = ("decision", "lock", "manifest", "receipt")
 TABLES = sorted({path.name.split(".")[0] for path in (ROOT / "schemas").glob("*.json")} - set(RECORDS))
 HASH = "0" * 64
 
-Path_ = tuple[str | int, ...]
+Place = tuple[str | int, ...]
 
 
 def sound(node: dict[str, Any], number: int = 0) -> Any:
@@ -39,7 +38,7 @@ def sound(node: dict[str, Any], number: int = 0) -> Any:
         return node["enum"][number % len(node["enum"])]
     (kind,), _ = types(node)
     if kind == "string":
-        return HASH if "{64}" in node.get("pattern", "") else f"a{number}"
+        return {"^[0-9a-f]{64}$": HASH, "^[0-9]+$": str(number)}.get(node.get("pattern", ""), f"a{number}")
     if kind == "object":
         return {key: sound(child, number) for key, child in node["properties"].items()}
     if kind == "array":
@@ -50,7 +49,7 @@ def sound(node: dict[str, Any], number: int = 0) -> Any:
     return least if kind == "integer" else float(least) + 0.5 * (node.get("maximum") != least)
 
 
-def nodes(node: dict[str, Any], value: Any, path: Path_ = ()) -> list[tuple[Path_, dict[str, Any]]]:
+def nodes(node: dict[str, Any], value: Any, path: Place = ()) -> list[tuple[Place, dict[str, Any]]]:
     """Every place in a record of a table, with the node that rules it."""
     if is_image(node):
         return []
@@ -102,7 +101,7 @@ def odd_values(node: dict[str, Any]) -> st.SearchStrategy[Any]:
     return st.none()
 
 
-def put(record: Any, path: Path_, value: Any) -> None:
+def put(record: Any, path: Place, value: Any) -> None:
     """Sets a place, if what came before has left it there."""
     *parents, last = path
     for part in parents:
@@ -148,7 +147,7 @@ def test_sound_records_pass(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TABLES)
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_three_validators_give_one_verdict(name: str, data: st.DataObject) -> None:
     records = data.draw(rows(name))
@@ -198,7 +197,7 @@ def example(name: str) -> dict[str, Any]:
     }[name]
 
 
-def places(value: Any, path: Path_ = ()) -> list[Path_]:
+def places(value: Any, path: Place = ()) -> list[Place]:
     children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [path, *itertools.chain.from_iterable(places(child, (*path, key)) for key, child in children)]
 
@@ -216,7 +215,7 @@ json_values = st.recursive(
 
 
 @pytest.mark.parametrize("name", [*RECORDS, "fpco_dialogue", "candvg_sample", "image"])
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_records_of_any_shape_get_one_verdict_at_the_same_places(name: str, data: st.DataObject) -> None:
     record = {"record": copy.deepcopy(example(name))}
@@ -256,7 +255,7 @@ def test_records_of_any_shape_get_one_verdict_at_the_same_places(name: str, data
     ],
 )
 def test_what_json_cannot_hold_is_named_like_every_other_fault(
-    name: str, path: Path_, value: Any, message: str
+    name: str, path: Place, value: Any, message: str
 ) -> None:
     record = example(name) if name in RECORDS else sound(load(name))
     put(record, path, value)
@@ -329,7 +328,7 @@ def test_more_than_fifty_problems_are_all_kept() -> None:
         (
             lambda table: with_column(table, "bbox_xyxy", [BOX] * 3, pa.list_(pa.float32())),
             "$.bbox_xyxy",
-            "the column is list<element: float>, not list<element: double>",
+            "the column is list<item: float>, not list<item: double>",
         ),
         (
             lambda table: table.set_column(2, "label", table["label"].dictionary_encode()),
@@ -341,7 +340,7 @@ def test_more_than_fifty_problems_are_all_kept() -> None:
 def test_wrong_columns_are_named(change: Any, path: str, message: str) -> None:
     (problem,) = schema.table_problems("object", change(objects()), "objects.parquet")
     assert (problem.file, problem.record, problem.path) == ("objects.parquet", "", path)
-    assert problem.message.replace("item:", "element:") == message
+    assert problem.message == message
 
 
 def test_all_wrong_columns_are_told_at_once() -> None:
@@ -350,8 +349,7 @@ def test_all_wrong_columns_are_told_at_once() -> None:
 
 
 def test_the_order_of_columns_is_free() -> None:
-    table = objects()
-    assert schema.table_problems("object", table.select(sorted(table.column_names))) == []
+    assert schema.table_problems("object", objects().select(sorted(objects().column_names))) == []
 
 
 def test_text_that_is_no_text_is_a_problem_and_no_traceback() -> None:
@@ -400,19 +398,3 @@ def test_fields_may_be_left_out_on_purpose() -> None:
     (problem,) = schema.table_problems("fpco_dialogue", wrong, "f", "dialogue_id", without)
     assert problem.path == "$.writer"
     assert problem.message == '"a poet" is not one of "template", "llm"'
-
-
-def test_a_field_left_out_at_the_top_hides_no_fault_of_the_same_name_below(monkeypatch: pytest.MonkeyPatch) -> None:
-    # no schema has such a pair today
-    document = msgspec.json.decode(msgspec.json.encode(load("stratum")))
-    document["properties"]["inner"] = {
-        "type": "object",
-        "properties": {"want": {"type": "integer", "minimum": 0}},
-        "required": ["want"],
-    }
-    monkeypatch.setattr(schema, "load", lambda name: document)
-    monkeypatch.setattr(schema, "arrow_schema", lambda name, without: table.schema)
-    monkeypatch.setattr(schema, "_validator", lambda name: schema.jsonschema_rs.Draft202012Validator(document))
-    table = pa.table({"stratum": ["a"], "eligible": [1], "inner": pa.array([{"want": -1}])})
-    (problem,) = schema.table_problems("stratum", table, "f", "stratum", ("want",))
-    assert problem.path == "$.inner.want"

@@ -86,7 +86,7 @@ DESCRIPTIONS = [
     ("location", "dog", "the dog in the left-hand corner", "the dog in the right-hand corner", "", ""),
     # no edit, or more than one
     ("identity", "dog", "the brown dog", "the brown dog", "no_edit", ""),
-    ("identity", "dog", "the brown dog", "The brown dog.", "no_edit", ""),
+    ("identity", "dog", "the brown dog", "The brown dog", "no_edit", ""),
     ("identity", "person", "the one with his hat", "the one with her hat", "no_edit", ""),
     ("identity", "dog", "the brown dog on the left", "the white cat on the right", "edit_not_contiguous", ""),
     ("identity", "dog", "the dog on the left", "the cat on the right", "edit_not_contiguous", ""),
@@ -96,7 +96,7 @@ DESCRIPTIONS = [
     # inserted and deleted words
     ("location", "dog", "the dog", "the dog under the table", "", "inserted_phrase"),
     ("location", "dog", "the dog", "the dog on the left side of the image", "words_inserted", ""),
-    ("attribute", "car", "the red car", "the dark red car", "words_inserted", "class_unfit"),
+    ("attribute", "car", "the red car", "the dark red car", "words_inserted", ""),
     ("identity", "dog", "the dog", "the dog statue", "words_inserted", ""),
     ("attribute", "car", "the red car", "the car", "words_deleted", ""),
     ("location", "dog", "the dog on the left side", "the dog", "words_deleted", ""),
@@ -163,8 +163,8 @@ SENTENCES = [
     ("identity", DOG, CAT, 5, "Is {}\u2019s bowl full?", "Is {}'s bowl full?", "", ""),
     ("identity", "the man on the left", "the woman on the left", 5, "Does {} carry his bag?", "Does {} carry her bag?",
      "", ""),
-    ("identity", "the man on the left", "the dog on the left", 5, "Is {} the one who leads?", "Is {} the one that leads?",
-     "", ""),
+    ("identity", "the man on the left", "the dog on the left", 5, "Is {} the one who leads?",
+     "Is {} the one that leads?", "", ""),
     ("attribute", "blue car", "orange car", 5, "Is there a {} in it?", "Is there an {} in it?", "", ""),
     ("identity", DOG, CAT, 5, "Are there other dogs near {}?", None, "", "gives_away"),
     ("identity", DOG, CAT, 2, "Are there other dogs near {}?", None, "", ""),

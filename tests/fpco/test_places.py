@@ -1,0 +1,73 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Places of boxes: what is sure is also possible, and a false place is never possible."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundset.fpco.lexicon import load
+from groundset.fpco.places import NAMES, BoxPx, perhaps_at, surely_at, surely_farthest
+
+SHARES = st.floats(0, 1)
+BOXES = st.tuples(SHARES, SHARES, SHARES, SHARES).map(
+    lambda s: (min(s[0], s[2]) * 640, min(s[1], s[3]) * 480, max(s[0], s[2]) * 640, max(s[1], s[3]) * 480)
+)
+
+
+def mirrored(box: BoxPx) -> BoxPx:
+    return 640 - box[2], box[1], 640 - box[0], box[3]
+
+
+@given(BOXES, st.sampled_from(NAMES))
+def test_what_is_sure_is_possible(box: BoxPx, place: str) -> None:
+    assert perhaps_at(place, box, 640, 480) or not surely_at(place, box, 640, 480)
+
+
+@given(BOXES, st.sampled_from([name for name in NAMES if name not in ("middle", "corner")]))
+def test_a_swapped_place_is_not_even_possible(box: BoxPx, place: str) -> None:
+    if surely_at(place, box, 640, 480):
+        assert not any(perhaps_at(swap, box, 640, 480) for swap in load().places[place].swaps)
+
+
+@given(BOXES)
+def test_left_mirrors_right(box: BoxPx) -> None:
+    for judge in (surely_at, perhaps_at):
+        assert judge("left", box, 640, 480) == judge("right", mirrored(box), 640, 480)
+    others = [(200.0, 0.0, 300.0, 10.0), (400.0, 0.0, 500.0, 10.0)]
+    assert surely_farthest("left", box, others, 640) == surely_farthest(
+        "right", mirrored(box), [mirrored(other) for other in others], 640
+    )
+
+
+def test_names_are_those_of_the_lexicon() -> None:
+    assert set(NAMES) == set(load().places)
+
+
+@pytest.mark.parametrize(
+    ("place", "box", "sure", "possible"),
+    [
+        ("left", (0, 0, 200, 480), True, True),
+        ("left", (200, 0, 420, 480), False, True),
+        ("left", (330, 0, 420, 480), False, False),
+        ("left", (0, 0, 640, 480), False, True),
+        ("bottom", (0, 400, 100, 470), True, True),
+        ("bottom", (0, 280, 100, 330), False, True),
+        ("middle", (260, 200, 380, 280), True, True),
+        ("middle", (0, 0, 100, 100), False, False),
+        ("corner", (0, 0, 100, 100), True, True),
+        ("lower right", (500, 400, 600, 470), True, True),
+    ],
+)
+def test_places(place: str, box: BoxPx, sure: bool, possible: bool) -> None:
+    assert (surely_at(place, box, 640, 480), perhaps_at(place, box, 640, 480)) == (sure, possible)
+
+
+def test_the_farthest_is_farther_than_each_and_never_alone() -> None:
+    box = (100.0, 0.0, 200.0, 100.0)
+    assert surely_farthest("left", box, [(150.0, 0.0, 300.0, 100.0)], 640)
+    assert not surely_farthest("left", box, [], 640)
+    assert not surely_farthest("left", box, [(105.0, 0.0, 300.0, 100.0)], 640)
+    assert not surely_farthest("left", box, [(150.0, 0.0, 300.0, 100.0), (0.0, 0.0, 90.0, 100.0)], 640)
