@@ -8,7 +8,9 @@ import sys
 # a release in a folder needs no network, and the hub client would otherwise ask
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-from datasets import get_dataset_config_names, load_dataset
+from datasets import disable_progress_bars, get_dataset_config_names, load_dataset
+
+disable_progress_bars()
 
 release = sys.argv[1]
 for config in get_dataset_config_names(release):

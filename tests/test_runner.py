@@ -20,6 +20,7 @@ import pytest
 from groundset import manifest as manifests
 from groundset import runner
 from groundset.errors import DataError, UsageError, WaitingForPeopleError
+from groundset.miniworld.annotator import answer
 from groundset.release.verify import verify
 from groundset.stage import read_receipt, read_table
 
@@ -196,13 +197,47 @@ def test_people_are_asked_and_their_decisions_build(demo: Demo, world: Path, tmp
     queue = [json.loads(line) for line in (work / "queue" / "60_review.jsonl").read_text().splitlines()]
     assert not (work / "60_review").exists()
     truth = json.loads((world / "truth.json").read_bytes())
-    from groundset.miniworld.annotator import answer
-
     rows = answer(queue, truth, "people")
     (manifest.parent / "points.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     place = build(manifest, work, world)
     assert verify(place.work / "80_package" / "release") == []
     assert not (work / "queue" / "60_review.jsonl").exists()
+
+
+def test_candvg_on_own_files_with_people_and_open_images_credits(world: Path, tmp_path: Path) -> None:
+    root = Path(__file__).parents[1]
+    text = (root / "manifests" / "examples" / "own-invig.toml").read_text(encoding="utf-8")
+    manifest = tmp_path / "own.toml"
+    manifest.write_text(text.replace("per_bin = 4", "per_bin = 1"), encoding="utf-8")
+    sources = world / "invig"
+    names = [json.loads(line)["filename"] for line in (sources / "invig21k_anns" / "invig21k_valid_anns.jsonl").open()]
+    rows = ["ImageID,Subset,OriginalURL,OriginalLandingURL,License,AuthorProfileURL,Author,Title,Rotation\n"]
+    for image_id in sorted({name.partition("_")[0] for name in names}):
+        page = f"https://photos.invalid/{image_id}"
+        licence = "https://creativecommons.org/licenses/by/2.0/"
+        rows.append(f'{image_id},validation,{page}.jpg,{page},{licence},{page}/me,"Author, of {image_id}",,0.0\n')
+    (sources / "validation-images-with-rotation.csv").write_text("".join(rows), encoding="utf-8")
+    truth = json.loads((world / "truth.json").read_bytes())
+    work, log = tmp_path / "work", tmp_path / "decisions.jsonl"
+    for stage in ("45_screen", "60_review"):
+        with pytest.raises(WaitingForPeopleError, match=stage):
+            build(manifest, work, sources)
+        queue = [json.loads(line) for line in (work / "queue" / f"{stage}.jsonl").read_text().splitlines()]
+        with log.open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(row) + "\n" for row in answer(queue, truth, "people"))
+    place = build(manifest, work, sources)
+    assert verify(place.work / "80_package" / "release") == []
+    images = read_table(place, "70_validate/images").to_pylist()
+    assert images
+    for row in images:
+        assert row["author"] == f"Author, of {row['source_image_id']}"
+        assert row["author"] in row["credit"]
+        assert row["licence"] == "CC-BY-2.0"
+        assert row["embedded"]
+    card = (place.work / "80_package" / "release" / "README.md").read_text(encoding="utf-8")
+    assert "Simulated" not in card
+    pinned = json.loads(manifest.with_suffix(".lock.json").read_bytes())
+    assert list(pinned["decisions"]) == ["decisions.jsonl"]
 
 
 def test_only_needs_what_it_reads_and_names_must_exist(demo: Demo, world: Path, tmp_path: Path) -> None:

@@ -19,12 +19,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundset import schema
+from groundset.candvg.pipeline import STAGES as CANDVG
 from groundset.errors import DataError, Problem
+from groundset.fpco.pipeline import STAGES as FPCO
 from groundset.schema_types import arrow_schema, is_image, load, types
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ("decision", "lock", "manifest", "receipt")
-TABLES = sorted({path.name.split(".")[0] for path in (ROOT / "schemas").glob("*.json")} - set(RECORDS))
+TABLES = sorted({"verdict"} | {held.schema for stage in (*CANDVG, *FPCO) for held in stage.writes.values()})
 HASH = "0" * 64
 
 Place = tuple[str | int, ...]

@@ -37,7 +37,7 @@ _IRREGULAR_PLURALS = {
     "gentleman": "gentlemen",
 }
 _NO_PLURAL = frozenset({"sheep", "deer", "fish", "goldfish", "cattle", "shrimp", "squid", "broccoli", "bread", "sushi"})
-_FINAL_S = ("ss", "us", "is", "'s")
+_NOT_PLURAL = ("ss", "us", "is", "'s")
 _SECTIONS = (
     "kinds",
     "things",
@@ -215,9 +215,9 @@ class Lexicon:
             return "plural"
         if self._listed(lower):
             return "singular"
-        if last.endswith("s") and not last.endswith(_FINAL_S):
+        if self.canonical(lower) is not None:
             return "plural"
-        return "unknown" if self.canonical(lower) is None else "singular"
+        return "plural" if last.endswith("s") and not last.endswith(_NOT_PLURAL) else "unknown"
 
     def fits(self, form: QuestionForm, word: str) -> bool:
         """Whether a question form may be asked of a canonical word."""
@@ -226,22 +226,6 @@ class Lexicon:
 
     def _listed(self, word: str) -> bool:
         return word in self.parents or word in self.synonyms or word in self.roles
-
-
-def plural(noun: str) -> str:
-    """The plural of a singular noun in lower case, by its last word."""
-    head, _, last = noun.rpartition(" ")
-    if last in _IRREGULAR_PLURALS:
-        last = _IRREGULAR_PLURALS[last]
-    elif last in _NO_PLURAL:
-        pass
-    elif last.endswith(("s", "x", "ch", "sh")) or last in ("potato", "tomato", "mango"):
-        last += "es"
-    elif last.endswith("y") and last[-2:-1] not in "aeiou":
-        last = last[:-1] + "ies"
-    else:
-        last += "s"
-    return f"{head} {last}" if head else last
 
 
 def _singulars(noun: str) -> Iterator[str]:
@@ -255,7 +239,7 @@ def _singulars(noun: str) -> Iterator[str]:
         yield prefix + last[:-3] + "y"
     if last.endswith("es"):
         yield prefix + last[:-2]
-    if last.endswith("s") and not last.endswith(_FINAL_S):
+    if last.endswith("s"):
         yield prefix + last[:-1]
 
 

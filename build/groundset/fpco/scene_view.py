@@ -105,7 +105,7 @@ class SceneView:
     def colour(self, thing: SceneObject) -> Colour | None:
         """Its measured colour, or None."""
         if thing.object_id not in self._colours:
-            rest = (self.scene.target, *self.scene.others)
+            rest = (self.scene.target, *self.others)
             covering = [other.bbox_xyxy_px for other in rest if other != thing and not self._holds(other, thing)]
             found = box_colour(self.pixels, thing.bbox_xyxy_px, covering)
             if found is not None and self._is_dressed(thing) and not self._is_clad(thing, found.word, covering):
