@@ -32,7 +32,7 @@ from groundset.files import (
 from groundset.schema_types import arrow_schema
 
 quick = settings(
-    max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -99,7 +99,7 @@ def fill(folder: Path, word: bytes) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("existed", [False, True])
-@pytest.mark.parametrize("call", range(6))
+@pytest.mark.parametrize("call", range(7))
 def test_a_crash_leaves_a_whole_folder_or_none(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, existed: bool, call: int
 ) -> None:
@@ -127,25 +127,13 @@ def test_a_crash_leaves_a_whole_folder_or_none(
             crashed = False
         except Crash:
             crashed = True
-    assert content(final) in ([new] if not crashed else [old, new, None])
+    assert crashed == (call < 5 + existed)
+    assert content(final) in ([old, new, None] if crashed else [new])
     # what a crash left behind is no obstacle
     again = fill(temporary, b"again")
     replace_folder(temporary, final)
     assert content(final) == again
     assert [entry.name for entry in tmp_path.iterdir()] == ["10_import"]
-
-
-def test_steps_that_can_crash_were_all_reached(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    reached = []
-    for where, name in ((files, "sync_tree"), (files, "sync_folder"), (Path, "rename"), (shutil, "rmtree")):
-        real = getattr(where, name)
-        monkeypatch.setattr(
-            where, name, lambda *args, real=real, name=name: (reached.append(name), real(*args))[1], raising=True
-        )
-    fill(tmp_path / "final", b"old")
-    fill(tmp_path / "new", b"new")
-    replace_folder(tmp_path / "new", tmp_path / "final")
-    assert reached == ["sync_tree", "sync_folder", "rename", "rename", "rmtree", "sync_folder"]
 
 
 def test_a_fresh_folder_is_empty(tmp_path: Path) -> None:
@@ -228,7 +216,7 @@ def test_bytes_of_a_table_do_not_depend_on_its_chunks(tmp_path: Path, records: A
     with pq.ParquetFile(tmp_path / "t.parquet") as file:
         read = file.read()
     assert read.schema.names == schema.names
-    assert str(read.to_pylist()) == str(records)
+    assert str(read.to_pylist()) == str(table.to_pylist())
 
 
 def test_a_large_table_is_written_in_groups_that_do_not_depend_on_its_chunks(tmp_path: Path) -> None:

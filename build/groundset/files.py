@@ -84,13 +84,11 @@ def fresh_folder(path: Path) -> Path:
 def replace_folder(temporary: Path, final: Path) -> None:
     """Puts a whole folder in the place of another; a crash in between leaves none, never half of one."""
     sync_tree(temporary)
+    discarded = fresh_folder(final.with_name(f".{final.name}.old"))
     if final.exists():
-        discarded = fresh_folder(final.with_name(f".{final.name}.old")) / "old"
-        final.rename(discarded)
-        temporary.rename(final)
-        shutil.rmtree(discarded.parent)
-    else:
-        temporary.rename(final)
+        final.rename(discarded / "old")
+    temporary.rename(final)
+    shutil.rmtree(discarded)
     sync_folder(final.parent)
 
 

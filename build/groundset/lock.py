@@ -47,7 +47,7 @@ def read(path: Path) -> Lock:
         raise UsageError(f"{path}: the lock is not JSON: {error}", ()) from None
     problems = [Problem(str(path), "", where, message) for where, message in schema.errors("lock", pins)]
     if problems:
-        raise UsageError(f"{path}: the lock is wrong in {len(problems)} places", problems)
+        raise UsageError(f"{path}: the lock is wrong; problems found: {len(problems)}", problems)
     return Lock(path, pins)
 
 

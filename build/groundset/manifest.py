@@ -63,6 +63,22 @@ def leaves_folder(path: str) -> bool:
     return parts.is_absolute() or ".." in parts.parts or "\0" in path or path[1:2] == ":"
 
 
+# what is meant by the patterns of the schema, by key
+_FORMS = {
+    "version": "three numbers, such as 1.0.0",
+    "name": "lower-case letters, digits and hyphens",
+    "split": "lower-case letters, digits, hyphens and underscores",
+    "language": "codes of two letters, such as en",
+}
+
+
+def _hint(where: str, message: str) -> str:
+    if "JSON does not know" in message:
+        return "write it in quotes"
+    key = where.rpartition(".")[2].partition("[")[0]
+    return _FORMS.get(key, "") if "does not match" in message else ""
+
+
 def _meaning_problems(content: Mapping[str, Any], file: str) -> list[Problem]:
     problems = []
     names = [source["name"] for source in content["sources"]]
@@ -87,6 +103,10 @@ def _meaning_problems(content: Mapping[str, Any], file: str) -> list[Problem]:
     for low, high in ordered[content["benchmark"]]:
         if rules[low] > rules[high]:
             problems.append(Problem(file, "", f"$.filter.{low}", f"{rules[low]} is above {high} = {rules[high]}"))
+    for index, name in enumerate(content["decisions"]["files"]):
+        if PurePosixPath(name).is_absolute():
+            told = f"{name!r} is a path of one machine"
+            problems.append(Problem(file, "", f"$.decisions.files[{index}]", told, "give it relative to the manifest"))
     people = content["decisions"]["review"] == "people" or content["decisions"]["screening"] == "people"
     if people and not content["decisions"]["files"]:
         hint = "name the file that the decisions will be written to; it need not be there yet"
@@ -106,20 +126,23 @@ def read(path: Path, sources: Path | None = None) -> Manifest:
     """
     file = str(path)
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        # some editors begin UTF-8 files with a byte order mark
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UsageError(f"{file}: the manifest cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise UsageError(f"{file}: the manifest is not UTF-8 (byte {error.start})") from None
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{file}: the manifest is not TOML: {error}") from None
-    problems = [Problem(file, "", where, message) for where, message in schema.errors("manifest", content)]
+    wrong = schema.errors("manifest", content)
+    problems = [Problem(file, "", where, message, _hint(where, message)) for where, message in wrong]
     problems = problems or _meaning_problems(content, file)
     if problems:
-        raise UsageError(f"{file}: the manifest is wrong in {len(problems)} places", problems)
+        raise UsageError(f"{file}: the manifest is wrong; problems found: {len(problems)}", problems)
     root: Path | None = sources
     if root is None and content["source_root"]["kind"] == "folder":
         root = path.parent / content["source_root"]["path"]
     if root is not None and not root.is_dir():
-        raise UsageError(f"{file} $.source_root: there is no folder {root}")
+        hint = "put the source files there, or name another folder in the manifest or with --sources"
+        raise UsageError(f"{file} $.source_root: there is no folder {root} ({hint})")
     return Manifest(path, content, root)

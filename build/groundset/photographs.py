@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -48,11 +48,11 @@ def rotation_fault(image: Mapping[str, Any], rules: Mapping[str, Any]) -> Verdic
     return None
 
 
-def _equal_pixels(rows: Iterable[Row], sound: Mapping[str, Photograph]) -> dict[str, str]:
-    """Image id to the image that shows the same pixels and ranks before it."""
+def _equal_pixels(rows: Iterable[Row], sound: Mapping[str, Photograph], seniors: Collection[str]) -> dict[str, str]:
+    """Image id to the image that shows the same pixels and is a senior item's, or ranks before it."""
     first: dict[str, str] = {}
     again: dict[str, str] = {}
-    for row in sorted(rows, key=lambda row: (row["rank"], row["image_id"])):
+    for row in sorted(rows, key=lambda row: (row["item_id"] not in seniors, row["rank"], row["image_id"])):
         if row["image_id"] in sound:
             before = first.setdefault(sound[row["image_id"]].pixels_sha256, row["image_id"])
             if before != row["image_id"]:
@@ -90,22 +90,26 @@ def run(inputs: Inputs, kind: str) -> Output:
     ranking = inputs.tables["30_stratify/kept"]
     rows: dict[str, Row] = {row["item_id"]: row for row in ranking.to_pylist()}
     images: dict[str, Row] = {row["image_id"]: row for row in inputs.tables["10_import/images"].to_pylist()}
-    later = set(inputs.tables["refill/rejected"]["record_id"].to_pylist())
+    later: set[str] = set(inputs.tables["refill/rejected"]["record_id"].to_pylist())
     margin = inputs.config["images"]["margin"]
     refills = "image" in inputs.config["strata"]["refill"]
     found: dict[str, Photograph | Verdict] = {}
     verdicts: dict[str, Verdict] = {}
-    while True:
-        selection = select(ranking, later | (set(verdicts) if refills else set()), margin)
-        worked = [rows[item] for item in (*selection.taken, *selection.refused, *selection.reserve)]
-        _measure(inputs, images, {row["image_id"] for row in worked}, found)
-        sound = {image_id: result for image_id, result in found.items() if isinstance(result, Photograph)}
-        equal = _equal_pixels(worked, sound)
-        judged = {row["item_id"]: _verdict(row, found[row["image_id"]], equal, kind) for row in worked}
-        faults = {item: verdict for item, verdict in judged.items() if verdict is not None}
-        if faults.keys() <= verdicts.keys():
-            break
-        verdicts |= faults
+    # items that need no later rejection to come in are settled first, so that no newcomer takes an equal one's place
+    seniors: set[str] = set()
+    for rejected in (set(), later):
+        while True:
+            selection = select(ranking, rejected | (set(verdicts) if refills else set()), margin)
+            worked = [rows[item] for item in (*selection.taken, *selection.refused, *selection.reserve)]
+            _measure(inputs, images, {row["image_id"] for row in worked}, found)
+            sound = {image_id: result for image_id, result in found.items() if isinstance(result, Photograph)}
+            equal = _equal_pixels(worked, sound, seniors)
+            judged = {row["item_id"]: _verdict(row, found[row["image_id"]], equal, kind) for row in worked}
+            faults = {item: verdict for item, verdict in judged.items() if verdict is not None}
+            if faults.keys() <= verdicts.keys():
+                break
+            verdicts |= faults
+        seniors = {row["item_id"] for row in worked}
     reserve = set(selection.reserve)
     kept = [{**row, "reserve": row["item_id"] in reserve} for row in worked if row["item_id"] not in verdicts]
     kept.sort(key=lambda row: str(row["item_id"]))

@@ -297,4 +297,4 @@ def require_table(name: str, table: pa.Table, file: str, id_column: str = "", wi
     """Raises one DataError with every problem if the table breaks the schema."""
     problems = table_problems(name, table, file, id_column, without)
     if problems:
-        raise DataError(f"{file} breaks the schema {name} in {len(problems)} places", problems)
+        raise DataError(f"{file} breaks the schema {name}; problems found: {len(problems)}", problems)

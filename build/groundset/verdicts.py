@@ -36,7 +36,9 @@ class Verdict:
 
 
 def to_table(verdicts: Iterable[Verdict]) -> pa.Table:
-    """Verdicts as a table of `schemas/verdict.schema.json`, sorted by kind, record and rule."""
-    rows = sorted(verdicts, key=lambda v: (v.kind, v.record_id, v.rule, v.detail))
+    """Verdicts as a table of `schemas/verdict.schema.json`, sorted by kind, record, rule and what else they say."""
+    rows = list(verdicts)
     schema = arrow_schema("verdict")
-    return pa.table({name: [getattr(row, name) for row in rows] for name in schema.names}, schema=schema)
+    table = pa.table({name: [getattr(row, name) for row in rows] for name in schema.names}, schema=schema)
+    order = ("kind", "record_id", "rule", "detail", "measured", "limit")
+    return table.sort_by([(name, "ascending") for name in order])

@@ -203,10 +203,8 @@ def test_every_role_of_question_is_asked() -> None:
 def test_why_it_declines() -> None:
     assert rule((drawn("wombat", "brown", LEFT),), "identity") == "writer_declined_unknown_label"
     assert rule((drawn("teddy bear", "brown", LEFT),), "identity") == "writer_declined_unknown_label"
-    assert (
-        rule((drawn("dog", "brown", MIDDLE), drawn("dog", "black", (50.0, 20.0, 95.0, 95.0), 1)), "attribute")
-        == "writer_declined_no_colour"
-    )
+    before = drawn("dog", "black", (50.0, 20.0, 95.0, 95.0), 1)
+    assert rule((drawn("dog", "brown", MIDDLE), before), "attribute") == "writer_declined_no_colour"
     assert rule((drawn("dog", "brown", ALL),), "location") == "writer_declined_no_place"
     in_the_way = drawn("dog", "brown", (40.0, 30.0, 80.0, 90.0), 2)
     crowd = drawn("dog", "brown", ALL, 3)

@@ -20,13 +20,13 @@ from groundset.stage import Place, Stage, queue_path, read_receipt, why_stale
 
 def stage_state(place: Place, stage: Stage) -> dict[str, Any]:
     """State and account of one stage."""
-    receipt = read_receipt(place, stage.name)
+    receipt, why = read_receipt(place, stage.name), why_stale(place, stage)
     queue = queue_path(place, stage.name)
     waiting = len(queue.read_bytes().splitlines()) if queue.is_file() else 0
     return {
         "stage": stage.name,
-        "up_to_date": why_stale(place, stage) is None,
-        "why": why_stale(place, stage) or "",
+        "up_to_date": why is None,
+        "why": why or "",
         "accounts": receipt["accounts"] if receipt else {},
         "flagged": receipt["flagged"] if receipt else {},
         "waiting": waiting,

@@ -135,6 +135,10 @@ def measure(boxes: geometry.Boxes, frame_areas: NDArray[np.float64]) -> list[Mea
     return [Measures(*row) for row in rows]
 
 
+def _measured_alone(group: Group) -> Measures:
+    return measure(group.boxes[None], np.array([group.frame[0] * group.frame[1]]))[0]
+
+
 def _merged(group: Group, rules: FilterRules) -> Group:
     kept = sorted(set(geometry.merge_near_identical(group.boxes, rules.merge_iou)))
     return Group(
@@ -153,7 +157,8 @@ def _complexity(count: int, measured: Measures, rules: FilterRules) -> tuple[str
     """Complexity and nothing, or nothing and the rule that fails with measured value and limit."""
     if count == 1:
         share = float(measured.area_shares[0])
-        if share < rules.single_min_area_share:
+        # a box without area is too small even for a limit of 0
+        if share == 0 or share < rules.single_min_area_share:
             return "", "single_too_small", share, rules.single_min_area_share
         if share > rules.single_max_area_share:
             return "", "single_too_large", share, rules.single_max_area_share
@@ -191,12 +196,11 @@ def judge(group: Group, rules: FilterRules, seed: str, measured: Measures | None
         return Verdict(item_id, "item", "group_box", f"a box of category {group.category} holds a group or crowd")
     if group.holds_depiction:
         return Verdict(item_id, "item", "depiction", f"a box of category {group.category} holds a depiction")
-    frame_area = np.array([group.frame[0] * group.frame[1]])
-    found = measured or measure(group.boxes[None], frame_area)[0]
+    found = measured or _measured_alone(group)
     unique = group
     if found.nearest_iou >= rules.merge_iou:
         unique = _merged(group, rules)
-        found = measure(unique.boxes[None], frame_area)[0]
+        found = _measured_alone(unique)
     count = len(unique.object_ids)
     complexity, rule, value, limit = _complexity(count, found, rules)
     if not complexity:
@@ -246,12 +250,12 @@ def groups(objects: pa.Table) -> list[Group]:
     object_ids, labels = named["object_id"].to_pylist(), named["label"].to_pylist()
     boxes = np.asarray(pc.list_flatten(named["bbox_xyxy"])).reshape(-1, 4)
     frames = list(zip(named["frame_width"].to_pylist(), named["frame_height"].to_pylist(), strict=True))
-    grouped = np.asarray(named["is_group"]) == 1
-    depicted = np.asarray(named["is_depiction"]) == 1
     keys = list(zip(image_ids, categories, strict=True))
     starts = [row for row, key in enumerate(keys) if row == 0 or keys[row - 1] != key]
+    grouped = np.maximum.reduceat(np.asarray(named["is_group"]), starts).tolist()
+    depicted = np.maximum.reduceat(np.asarray(named["is_depiction"]), starts).tolist()
     found = []
-    for start, stop in zip(starts, [*starts[1:], len(keys)], strict=True):
+    for number, (start, stop) in enumerate(zip(starts, [*starts[1:], len(keys)], strict=True)):
         found.append(
             Group(
                 image_ids[start],
@@ -260,8 +264,8 @@ def groups(objects: pa.Table) -> list[Group]:
                 tuple(label or "" for label in labels[start:stop]),
                 boxes[start:stop],
                 frames[start],
-                bool(grouped[start:stop].any()),
-                bool(depicted[start:stop].any()),
+                grouped[number] == 1,
+                depicted[number] == 1,
             )
         )
     return found

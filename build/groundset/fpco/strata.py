@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import maximum_bipartite_matching
+from scipy.sparse.csgraph import maximum_flow
 
 from groundset.fpco.filter import CATEGORIES, COMPLEXITIES
 from groundset.sampling import hash_rank_key
@@ -29,8 +29,8 @@ Ranking = Mapping[str, Sequence[str]]
 def assign(ranking: Ranking, image_of: Mapping[str, str], capacity: int) -> dict[str, str]:
     """Gives each image to one of the pools that it could serve, so that as many places fill as can.
 
-    A maximum bipartite matching between images and the pools' places decides where it matters. An image that the
-    matching leaves free goes, in hash order of its pools, to the pool in which it ranks highest.
+    A maximum flow from the images through the pools decides where it matters. An image that the flow leaves free goes,
+    in hash order of its pools, to the pool in which it ranks highest.
 
     Args:
         ranking: Pool to item ids in rank order.
@@ -41,20 +41,24 @@ def assign(ranking: Ranking, image_of: Mapping[str, str], capacity: int) -> dict
         Image id to its pool.
     """
     pools = sorted(ranking)
-    # a maximum matching needs no more than the first places-of-all-pools of each pool: a lower one can be exchanged
+    # a maximum needs no more than the first places-of-all-pools of each pool: a lower one can be exchanged
     deepest = capacity * len(pools)
     contested = sorted({image_of[item] for pool in pools for item in ranking[pool][:deepest]})
-    row_of = {image_id: row for row, image_id in enumerate(contested)}
-    rows: list[int] = []
-    columns: list[int] = []
-    for index, pool in enumerate(pools):
-        for item in ranking[pool][:deepest]:
-            rows += [row_of[image_of[item]]] * capacity
-            columns += range(index * capacity, (index + 1) * capacity)
-    shape = (len(contested), capacity * len(pools))
-    graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=shape).tocsr()
-    matched = maximum_bipartite_matching(graph, perm_type="column") if contested else []
-    chosen = {contested[row]: pools[int(place) // capacity] for row, place in enumerate(matched) if int(place) >= 0}
+    image_node = {image_id: node for node, image_id in enumerate(contested, start=1)}
+    pool_node = {pool: node for node, pool in enumerate(pools, start=len(contested) + 1)}
+    sink = len(contested) + len(pools) + 1
+    # from node, to node, how much may flow: an image is given once
+    edges = [(0, image_node[image_id], 1) for image_id in contested]
+    edges += [(image_node[image_of[item]], pool_node[pool], 1) for pool in pools for item in ranking[pool][:deepest]]
+    edges += [(pool_node[pool], sink, min(capacity, len(contested))) for pool in pools]
+    starts, ends, limits = np.array(edges, dtype=np.int32).T
+    graph = coo_array((limits, (starts, ends)), shape=(sink + 1, sink + 1)).tocsr()
+    flow = maximum_flow(graph, 0, sink).flow.tocoo()
+    chosen = {
+        contested[start - 1]: pools[end - len(contested) - 1]
+        for start, end, amount in zip(flow.row.tolist(), flow.col.tolist(), flow.data.tolist(), strict=True)
+        if amount > 0 and 0 < start <= len(contested) < end < sink
+    }
     best: dict[str, tuple[int, str]] = {}
     for pool in pools:
         for rank, item in enumerate(ranking[pool]):
@@ -74,7 +78,8 @@ def stratify(items: pa.Table, images: pa.Table, seed: str, per_cell: int) -> tup
 
     Returns:
         Table of `schemas/ranked` sorted by item; table of `schemas/stratum` with all 36 cells; a hard verdict on each
-        item whose photograph is there twice (`same_photograph`) or serves another pool (`serves_another_pool`).
+        item whose photograph is there twice (`same_photograph`) or serves another pool (`serves_another_pool`), sorted
+        by item.
     """
     flickr = dict(zip(images["image_id"].to_pylist(), images["flickr_id"].to_pylist(), strict=True))
     verdicts: list[Verdict] = []
@@ -112,4 +117,5 @@ def stratify(items: pa.Table, images: pa.Table, seed: str, per_cell: int) -> tup
     strata = [
         {"stratum": cell, "want": per_cell, "eligible": sum(row[2] == cell for row in rows)} for cell in sorted(CELLS)
     ]
+    verdicts.sort(key=lambda verdict: verdict.record_id)
     return table, pa.Table.from_pylist(strata, schema=arrow_schema("stratum")), verdicts

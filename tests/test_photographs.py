@@ -1,0 +1,249 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The stage 40_images on small photographs: what is bad gives way to the next, and nothing accepted moves."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from groundset import photographs, schema
+from groundset.photographs import rotation_fault
+from groundset.schema_types import arrow_schema
+from groundset.stage import Inputs, Output
+from groundset.verdicts import Verdict, to_table
+
+Row = dict[str, Any]
+RULES = {"max_pixels": 1000, "margin": 0, "reject_rotated": True, "reject_rotation_unknown": True}
+
+
+def ranked(stratum: str, rank: int, want: int) -> Row:
+    item = f"{stratum}{rank}"
+    return {"item_id": f"coco-{item}-food", "image_id": f"coco-{item}", "stratum": stratum, "rank": rank, "want": want}
+
+
+def draw_photograph(folder: Path, name: str, colour: int) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.png"
+    Image.new("RGB", (4, 3), (colour % 256, colour // 256, 7)).save(path)
+    return path
+
+
+def image(image_id: str, **changes: Any) -> Row:
+    return dict.fromkeys(arrow_schema("image").names) | {
+        "image_id": image_id,
+        "source": "coco",
+        "source_name": "mine",
+        "source_image_id": "1",
+        "file_name": f"{image_id}.png",
+        "frame_width": 4.0,
+        "frame_height": 3.0,
+        **changes,
+    }
+
+
+def run(
+    root: Path,
+    rows: list[Row],
+    *,
+    images: Iterable[Row] = (),
+    later: Iterable[str] = (),
+    refill: Iterable[str] = ("image",),
+    **rules: Any,
+) -> Output:
+    known = {row["image_id"]: image(row["image_id"]) for row in rows} | {row["image_id"]: row for row in images}
+    return photographs.run(
+        Inputs(
+            config={
+                "sources": [{"name": "mine", "images": "jpegs"}],
+                "images": {**RULES, **rules},
+                "strata": {"refill": list(refill)},
+            },
+            tables={
+                "10_import/images": pa.Table.from_pylist(list(known.values()), schema=arrow_schema("image")),
+                "30_stratify/kept": pa.Table.from_pylist(rows, schema=arrow_schema("ranked")),
+                "refill/rejected": to_table(Verdict(item, "item", "refilled") for item in later),
+            },
+            source_root=root,
+            manifest_folder=root,
+            work=root,
+        ),
+        kind="item",
+    )
+
+
+def kept(output: Output, *, reserve: bool = False) -> list[str]:
+    rows = output.tables["kept"].to_pylist()
+    return [row["item_id"].split("-")[1] for row in rows if row["reserve"] is reserve]
+
+
+def rules(output: Output) -> dict[str, str]:
+    return {verdict.record_id.split("-")[1]: verdict.rule for verdict in output.verdicts}
+
+
+def check_account(output: Output) -> None:
+    judged = [*output.tables["kept"]["item_id"].to_pylist(), *(verdict.record_id for verdict in output.verdicts)]
+    assert sorted(judged) == output.entered["item"]
+    assert all(verdict.hard and verdict.kind == "item" for verdict in output.verdicts)
+    for name, held in (("kept", "selected"), ("photographs", "photograph")):
+        assert schema.table_problems(held, output.tables[name], name) == []
+    assert schema.table_problems("verdict", to_table(output.verdicts)) == []
+    measured = output.tables["photographs"]["image_id"].to_pylist()
+    assert measured == sorted(set(output.tables["kept"]["image_id"].to_pylist()))
+
+
+def ten(root: Path, *bad: str, want: int = 2, strata: str = "A") -> list[Row]:
+    rows = [ranked(stratum, rank, want) for stratum in strata for rank in range(5)]
+    for number, row in enumerate(rows):
+        path = draw_photograph(root / "jpegs", row["image_id"], number)
+        if row["item_id"].split("-")[1] in bad:
+            path.write_bytes(path.read_bytes()[:60])
+    return rows
+
+
+def test_sound_photographs_are_measured_and_only_those_that_are_needed(tmp_path: Path) -> None:
+    output = run(tmp_path, ten(tmp_path), margin=1)
+    assert (kept(output), kept(output, reserve=True)) == (["A0", "A1"], ["A2"])
+    assert output.verdicts == ()
+    check_account(output)
+    (first, *_) = output.tables["photographs"].to_pylist()
+    stored = (tmp_path / "jpegs" / "coco-A0.png").read_bytes()
+    assert (first["path"], first["sha256"]) == ("coco-A0.png", hashlib.sha256(stored).hexdigest())
+    assert (first["bytes"], first["width"], first["height"], first["format"]) == (len(stored), 4, 3, "PNG")
+    assert set(output.read) == {f"source:jpegs/coco-A{rank}.png" for rank in range(3)}
+    assert output.read["source:jpegs/coco-A0.png"] == first["sha256"]
+
+
+def test_a_bad_photograph_gives_way_to_the_next(tmp_path: Path) -> None:
+    output = run(tmp_path, ten(tmp_path, "A0", "A2"))
+    assert (kept(output), rules(output)) == (["A1", "A3"], {"A0": "truncated", "A2": "truncated"})
+    check_account(output)
+
+
+def test_without_refill_the_place_stays_empty(tmp_path: Path) -> None:
+    output = run(tmp_path, ten(tmp_path, "A0", "A2"), refill=("screening",))
+    assert (kept(output), rules(output)) == (["A1"], {"A0": "truncated"})
+    check_account(output)
+
+
+def test_a_stratum_may_run_out(tmp_path: Path) -> None:
+    output = run(tmp_path, ten(tmp_path, "A0", "A1", "A3", "A4"))
+    assert (kept(output), len(output.verdicts)) == (["A2"], 4)
+    check_account(output)
+
+
+def test_what_a_later_stage_rejected_is_still_shown_and_the_next_comes_in(tmp_path: Path) -> None:
+    output = run(tmp_path, ten(tmp_path, "A2"), later=["coco-A0-food"], refill=("image", "review"))
+    assert kept(output) == ["A0", "A1", "A3"]
+    assert rules(output) == {"A2": "truncated"}
+    check_account(output)
+
+
+def test_a_photograph_that_is_not_there_is_noted_as_such(tmp_path: Path) -> None:
+    rows = ten(tmp_path)
+    (tmp_path / "jpegs" / "coco-A0.png").unlink()
+    outside = image("coco-A1", file_name="../secret.png")
+    draw_photograph(tmp_path, "secret", 1)
+    output = run(tmp_path, rows, images=[outside])
+    assert rules(output) == {"A0": "missing_file", "A1": "path_outside_folder"}
+    assert output.read["source:jpegs/coco-A0.png"] is None
+    assert not any("secret" in name for name in output.read)
+    check_account(output)
+
+
+def test_of_equal_photographs_the_one_that_ranks_first_stays(tmp_path: Path) -> None:
+    rows = ten(tmp_path)
+    for name in ("coco-A1", "coco-A3"):
+        (tmp_path / "jpegs" / f"{name}.png").write_bytes((tmp_path / "jpegs" / "coco-A0.png").read_bytes())
+    output = run(tmp_path, rows, margin=2)
+    assert (kept(output), kept(output, reserve=True)) == (["A0", "A2"], ["A4"])
+    assert rules(output) == {"A1": "equal_pixels", "A3": "equal_pixels"}
+    assert {verdict.detail for verdict in output.verdicts} == {"shows the same pixels as coco-A0"}
+    check_account(output)
+
+
+def test_a_photograph_that_comes_in_later_does_not_push_out_its_equal(tmp_path: Path) -> None:
+    rows = ten(tmp_path, "B0", want=1, strata="AB")
+    (tmp_path / "jpegs" / "coco-A1.png").write_bytes((tmp_path / "jpegs" / "coco-B1.png").read_bytes())
+    before = run(tmp_path, rows)
+    assert kept(before) == ["A0", "B1"]
+    after = run(tmp_path, rows, later=["coco-A0-food"])
+    assert kept(after) == ["A0", "A2", "B1"]
+    assert rules(after) == {"A1": "equal_pixels", "B0": "truncated"}
+    check_account(after)
+
+
+def test_two_records_of_one_image_are_no_equal_photographs(tmp_path: Path) -> None:
+    rows = [{**ranked("A", rank, 2), "image_id": "coco-A0"} for rank in range(2)]
+    draw_photograph(tmp_path / "jpegs", "coco-A0", 1)
+    output = run(tmp_path, rows)
+    assert kept(output) == ["A0", "A1"]
+    assert output.tables["photographs"].num_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "rotation", "changes", "rule"),
+    [
+        ("openimages", 0, {}, None),
+        ("openimages", 90, {}, "rotated"),
+        ("openimages", 90, {"reject_rotated": False}, None),
+        ("openimages", None, {}, "rotation_unknown"),
+        ("openimages", None, {"reject_rotation_unknown": False}, None),
+        ("coco", None, {}, None),
+    ],
+)
+def test_what_the_source_says_of_the_orientation(
+    source: str, rotation: int | None, changes: Row, rule: str | None
+) -> None:
+    found = rotation_fault(image("x-1", source=source, rotation=rotation), {**RULES, **changes})
+    assert (found.rule if found else None) == rule
+
+
+def test_a_rotated_photograph_is_rejected_unopened(tmp_path: Path) -> None:
+    rows = ten(tmp_path)
+    output = run(tmp_path, rows, images=[image("coco-A0", source="openimages", rotation=270)])
+    assert rules(output) == {"A0": "rotated"}
+    assert output.verdicts[0].measured == 270.0
+    check_account(output)
+
+
+def test_a_unit_frame_says_nothing_of_the_size(tmp_path: Path) -> None:
+    rows = ten(tmp_path)
+    fits = run(tmp_path, rows, images=[image("coco-A0", frame_width=1.0, frame_height=1.0)])
+    assert kept(fits) == ["A0", "A1"]
+    differs = run(tmp_path, rows, images=[image("coco-A0", frame_width=3.0, frame_height=4.0)])
+    assert rules(differs) == {"A0": "size_mismatch"}
+
+
+COLOURS = st.lists(st.sampled_from([None, 1, 2, 3, 4, 5, 6, 7, 8, 9]), min_size=10, max_size=10)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(colours=COLOURS, want=st.integers(1, 3), margin=st.integers(0, 2), data=st.data())
+def test_an_accepted_photograph_never_moves_out(
+    tmp_path: Path, colours: list[int | None], want: int, margin: int, data: st.DataObject
+) -> None:
+    rows = [ranked(stratum, rank, want) for stratum in "AB" for rank in range(5)]
+    for row, colour in zip(rows, colours, strict=True):
+        path = draw_photograph(tmp_path / "jpegs", row["image_id"], colour or 0)
+        if colour is None:
+            path.write_bytes(b"")
+    before = run(tmp_path, rows, margin=margin)
+    check_account(before)
+    assert len(set(before.tables["photographs"]["pixels_sha256"].to_pylist())) == len(before.tables["photographs"])
+    refused = data.draw(st.sets(st.sampled_from(kept(before)))) if kept(before) else set()
+    after = run(tmp_path, rows, margin=margin, later=[f"coco-{name}-food" for name in refused])
+    check_account(after)
+    assert set(kept(before)) <= set(kept(after))
+    assert rules(before).items() <= rules(after).items()
+    shuffled = run(tmp_path, data.draw(st.permutations(rows)), margin=margin)
+    assert shuffled.tables == before.tables
+    assert set(shuffled.verdicts) == set(before.verdicts)
