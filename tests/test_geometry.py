@@ -25,7 +25,7 @@ from groundset.geometry import (
 )
 
 Box = tuple[float, float, float, float]
-quick = settings(max_examples=150, deadline=None, derandomize=True)
+quick = settings(max_examples=150)
 
 # a coarse grid makes boxes that touch, repeat, lie in each other and are degenerate
 grid = st.integers(-2, 8).map(float)

@@ -18,11 +18,20 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image, ImageFile
+from PIL import Image, ImageFile, PngImagePlugin
 
 from groundset import schema
 from groundset.image_streams import orientation, take_apart
-from groundset.images import ImageRules, Job, Photograph, measure, measure_all
+from groundset.images import (
+    ImageRules,
+    Job,
+    Photograph,
+    header_size,
+    keeps_aspect,
+    measure,
+    measure_all,
+    stored_size,
+)
 from groundset.verdicts import Verdict
 
 TESTS = Path(__file__).parent
@@ -185,6 +194,68 @@ def test_paths(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("size", "frame", "keeps"),
+    [
+        ((320, 240), (640.0, 480.0), True),
+        ((1024, 683), (640.0, 427.0), True),
+        ((1000, 1000), (1000.0, 990.0), False),
+        ((1000, 1000), (1000.0, 990.1), True),
+        ((480, 640), (640.0, 480.0), False),
+        # a narrow strip, whose shorter side can only be rounded
+        ((100, 3), (1000.0, 26.0), True),
+        ((100, 4), (1000.0, 26.0), False),
+        ((1, 1), (640.0, 480.0), True),
+    ],
+)
+def test_a_scaled_size_keeps_the_ratio_of_the_sides(
+    size: tuple[int, int], frame: tuple[float, float], keeps: bool
+) -> None:
+    assert keeps_aspect(size, frame) is keeps
+
+
+@given(
+    frame=st.tuples(st.integers(1, 4000), st.integers(1, 4000)),
+    longest=st.integers(1, 4000),
+    around=st.sampled_from([int, round, lambda value: int(value) + 1]),
+)
+def test_no_way_of_rounding_spoils_a_scaled_size(frame: tuple[int, int], longest: int, around: Any) -> None:
+    factor = longest / max(frame)
+    size = (max(1, around(frame[0] * factor)), max(1, around(frame[1] * factor)))
+    assert keeps_aspect((longest, size[1]) if frame[0] >= frame[1] else (size[0], longest), frame)
+
+
+def test_another_size_is_measured_only_where_scaling_is_allowed(tmp_path: Path) -> None:
+    (tmp_path / "input.png").write_bytes(encoded(picture(), "PNG"))
+
+    def said(width: float, height: float, may_scale: bool) -> Photograph | Verdict:
+        return measure(Path("input.png"), tmp_path, "x-1", width, height, True, RULES, may_scale)
+
+    same = said(24, 16, False)
+    assert isinstance(same, Photograph)
+    assert said(24, 16, True) == said(48, 32, True) == said(12, 8, True) == same
+    refused = said(48, 32, False)
+    assert isinstance(refused, Verdict)
+    assert (refused.rule, refused.detail) == ("size_mismatch", "stored 24 x 16, record 48 x 32")
+    turned = said(32, 48, True)
+    assert isinstance(turned, Verdict)
+    assert turned.rule == "size_mismatch"
+    assert turned.detail == "stored 24 x 16, record 32 x 48, which is no scaling: the sides have another ratio"
+
+
+def test_the_size_is_told_by_the_header_alone(tmp_path: Path) -> None:
+    jpeg, png = encoded(picture(size=(31, 7)), "JPEG"), encoded(picture(size=(31, 7)), "PNG")
+    assert header_size(jpeg) == header_size(png) == header_size(jpeg[:-40]) == (31, 7)
+    for nothing in (b"", b"GIF89a", jpeg[:20], png[:20], b"\xff\xd8\xff"):
+        assert header_size(nothing) is None
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "a.jpg").write_bytes(jpeg)
+    (tmp_path / "b.jpg").write_bytes(jpeg)
+    sizes = [stored_size(Path(name), root) for name in ("a.jpg", "none.jpg", "../b.jpg", "a\0.jpg", ".")]
+    assert sizes == [(31, 7), None, None, None, None]
+
+
+@pytest.mark.parametrize(
     ("tiff", "expected"),
     [
         (exif(6), 6),
@@ -236,3 +307,14 @@ def test_random_bytes(tmp_path_factory: pytest.TempPathFactory, data: bytes, hea
     assert isinstance(measure_bytes(tmp_path_factory.mktemp("bytes"), head + data), Verdict)
     stream = take_apart(head + data)
     assert (stream is None) == (head == b"" and not data.startswith((b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n")))
+
+
+def test_a_png_whose_text_is_too_long_for_pillow_is_told(tmp_path: Path) -> None:
+    image = io.BytesIO()
+    text = PngImagePlugin.PngInfo()
+    text.add_text("note", "x" * (PngImagePlugin.MAX_TEXT_CHUNK + 1), zip=True)
+    Image.new("RGB", (8, 6)).save(image, "PNG", pnginfo=text)
+    (tmp_path / "a.png").write_bytes(image.getvalue())
+    found = measure(Path("a.png"), tmp_path, "coco-1", 8, 6, True, ImageRules(1000, True))
+    assert isinstance(found, Verdict)
+    assert found.rule == "unreadable"

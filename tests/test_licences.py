@@ -172,8 +172,9 @@ def test_every_real_coco_photograph_gets_licence_and_credit() -> None:
 
 def test_credit_names_title_author_page_and_licence_on_one_line() -> None:
     line = credit_line("openimages", "A\n hill ", " Karen", "https://example.org/1", "CC-BY-2.0")
-    assert line == '"A hill" by Karen, https://example.org/1, CC-BY-2.0'
-    assert credit_line("invig", None, "Karen", "https://e.org", "CC-BY-2.0") == "by Karen, https://e.org, CC-BY-2.0"
+    assert line == '"A hill" by Karen, https://example.org/1, CC-BY-2.0 (https://creativecommons.org/licenses/by/2.0/)'
+    line = credit_line("invig", None, "Karen", "https://e.org", "CC-BY-2.0")
+    assert line == "by Karen, https://e.org, CC-BY-2.0 (https://creativecommons.org/licenses/by/2.0/)"
 
 
 @pytest.mark.parametrize(
@@ -196,4 +197,5 @@ def test_what_credit_suffices(source: str, author: str | None, page: str | None,
 
 
 def test_drawings_are_credited_to_groundset() -> None:
-    assert credit_line("coco", None, None, None, "CC0-1.0", drawn=True) == "drawn by groundset, CC0-1.0"
+    line = credit_line("coco", None, None, None, "CC0-1.0", drawn=True)
+    assert line == "drawn by groundset, CC0-1.0 (https://creativecommons.org/publicdomain/zero/1.0/)"

@@ -74,6 +74,7 @@ def test_every_pin_that_has_changed_is_told_with_what_to_do() -> None:
         (b"{", "the lock is not JSON"),
         (b"\xff\xfe{}", "the lock is not JSON"),
         (b'{"sources": {"\xff": 1}}', "the lock is not JSON"),
+        (b"[" * 100_000, "the lock is not JSON"),
         (b"[]", '$: [] is not of type "object"'),
         (b"{}", '$: "decisions" is a required property'),
         (

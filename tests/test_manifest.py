@@ -116,6 +116,12 @@ def test_a_manifest_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         manifest.read(tmp_path)
 
 
+def test_a_manifest_that_is_nested_too_deeply_is_named(tmp_path: Path) -> None:
+    (tmp_path / "deep.toml").write_text("x = " + "[" * 3000 + "]" * 3000)
+    with pytest.raises(UsageError, match=r"deep\.toml: the manifest is nested too deeply"):
+        manifest.read(tmp_path / "deep.toml")
+
+
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 @pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
 def test_what_editors_do_to_a_file_does_no_harm(tmp_path: Path, mark: bytes, line_end: bytes) -> None:
@@ -128,7 +134,8 @@ def test_what_editors_do_to_a_file_does_no_harm(tmp_path: Path, mark: bytes, lin
 def test_a_decision_file_may_lie_beside_or_above_the_manifest(tmp_path: Path) -> None:
     text = (ROOT / "manifests/demo/candvg.toml").read_text("utf-8")
     written = tmp_path / "candvg.toml"
-    written.write_text(text.replace("files = []", 'files = ["a.jsonl", "../b/c.jsonl"]'), "utf-8")
+    text = text.replace("files = []", 'files = ["a.jsonl", "../b/c.jsonl"]').replace('review = "simulated"', 'review = "people"')
+    written.write_text(text, "utf-8")
     assert manifest.read(written).content["decisions"]["files"] == ["a.jsonl", "../b/c.jsonl"]
 
 

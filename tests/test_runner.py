@@ -37,7 +37,7 @@ def sums(work: Path) -> str:
 
 
 def command(manifest: Path, work: Path, sources: Path | None, **environment: str) -> subprocess.Popen[bytes]:
-    line = "from groundset.cli.main import main; main()"
+    line = "from groundset.cli.entry import main; main()"
     chosen = ["--sources", str(sources)] if sources else []
     return subprocess.Popen(
         [sys.executable, "-c", line, "build", str(manifest), "--work", str(work), *chosen],

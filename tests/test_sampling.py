@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from groundset.sampling import Selection, hash_rank_key, ranked, select
 from groundset.schema_types import arrow_schema
 
-quick = settings(max_examples=100, deadline=None, derandomize=True)
+quick = settings(max_examples=100)
 Row = dict[str, Any]
 
 

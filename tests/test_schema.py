@@ -149,7 +149,7 @@ def test_sound_records_pass(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TABLES)
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_three_validators_give_one_verdict(name: str, data: st.DataObject) -> None:
     records = data.draw(rows(name))
@@ -217,7 +217,7 @@ json_values = st.recursive(
 
 
 @pytest.mark.parametrize("name", [*RECORDS, "fpco_dialogue", "candvg_sample", "image"])
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_records_of_any_shape_get_one_verdict_at_the_same_places(name: str, data: st.DataObject) -> None:
     record = {"record": copy.deepcopy(example(name))}
@@ -243,11 +243,9 @@ def test_records_of_any_shape_get_one_verdict_at_the_same_places(name: str, data
     ("name", "path", "value", "message"),
     [
         ("image", ("title",), math.nan, "nan is not a finite number"),
-        ("candvg_point", ("turn",), math.inf, "inf is not a finite number"),
         ("verdict", ("measured",), -math.inf, "-inf is not a finite number"),
         ("receipt", ("facts", "short"), [math.nan], "nan is not a finite number"),
         ("manifest", ("version",), datetime.date(2024, 1, 1), "2024-01-01 is a date, which JSON does not know"),
-        ("manifest", ("seed",), datetime.time(1), "01:00:00 is a time, which JSON does not know"),
         ("manifest", ("strata", "per_bin"), 2**63, "the number does not fit 64 bits"),
         ("decision", ("annotator",), "a\ud800", "'a\\ud800' holds half a character (a lone surrogate)"),
         ("decision", ("value",), b"x", "b'x' is a bytes, which JSON does not know"),
@@ -269,6 +267,16 @@ def test_what_json_cannot_hold_is_named_like_every_other_fault(
 def test_other_faults_are_told_beside_what_json_cannot_hold() -> None:
     record = {**example("manifest"), "version": datetime.date(2024, 1, 1), "seed": "", "images": math.nan}
     assert [path for path, _ in schema.errors("manifest", record)] == ["$.images", "$.seed", "$.version"]
+
+
+def test_depth_is_no_traceback() -> None:
+    deep = [example("receipt")["facts"]]
+    for _ in range(5000):
+        deep.append([deep[-1]])
+    whole = example("receipt")
+    assert schema.errors("receipt", {**whole, "facts": {"a": deep[100]}}) == []
+    for broken in ({**whole, "facts": {"a": deep[5000]}}, {"facts": {"a": deep[300]}}):
+        assert schema.errors("receipt", broken) == [("$", "it is nested too deeply")]
 
 
 BOX = [1.0, 2.0, 3.0, 4.0]
@@ -332,11 +340,6 @@ def test_more_than_fifty_problems_are_all_kept() -> None:
             "$.bbox_xyxy",
             "the column is list<item: float>, not list<item: double>",
         ),
-        (
-            lambda table: table.set_column(2, "label", table["label"].dictionary_encode()),
-            "$.label",
-            "the column is dictionary<values=string, indices=int32, ordered=0>, not string",
-        ),
     ],
 )
 def test_wrong_columns_are_named(change: Any, path: str, message: str) -> None:
@@ -345,12 +348,9 @@ def test_wrong_columns_are_named(change: Any, path: str, message: str) -> None:
     assert problem.message == message
 
 
-def test_all_wrong_columns_are_told_at_once() -> None:
+def test_all_wrong_columns_are_told_at_once_and_their_order_is_free() -> None:
     table = objects().drop_columns(["label", "image_id"]).append_column("colour", pa.array(["red"] * 3))
     assert [p.path for p in schema.table_problems("object", table)] == ["$.colour", "$.image_id", "$.label"]
-
-
-def test_the_order_of_columns_is_free() -> None:
     assert schema.table_problems("object", objects().select(sorted(objects().column_names))) == []
 
 
@@ -374,10 +374,8 @@ def test_values_hidden_under_a_null_list_do_not_count() -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_an_empty_table_has_no_problem(name: str) -> None:
-    for table in (
-        arrow_schema(name).empty_table(),
-        pa.table([pa.chunked_array([], f.type) for f in arrow_schema(name)], schema=arrow_schema(name)),
-    ):
+    no_chunk = pa.table([pa.chunked_array([], field.type) for field in arrow_schema(name)], schema=arrow_schema(name))
+    for table in (arrow_schema(name).empty_table(), no_chunk):
         assert schema.table_problems(name, table) == []
         assert schema.failing_rows(name, table).shape == (0,)
 
@@ -392,11 +390,10 @@ def test_bytes_of_photographs_are_not_looked_at() -> None:
 
 
 def test_fields_may_be_left_out_on_purpose() -> None:
-    without = ("image", "licence", "credit")
-    table = table_of("fpco_dialogue", [sound(load("fpco_dialogue"))]).drop_columns(list(without))
+    without = ["image", "licence", "credit"]
+    table = table_of("fpco_dialogue", [sound(load("fpco_dialogue"))]).drop_columns(without)
     assert schema.table_problems("fpco_dialogue", table, without=without) == []
     assert [p.path for p in schema.table_problems("fpco_dialogue", table)] == ["$.credit", "$.image", "$.licence"]
     wrong = with_column(table, "writer", ["a poet"])
     (problem,) = schema.table_problems("fpco_dialogue", wrong, "f", "dialogue_id", without)
-    assert problem.path == "$.writer"
-    assert problem.message == '"a poet" is not one of "template", "llm"'
+    assert str(problem) == 'f a0 $.writer: "a poet" is not one of "template", "llm"'

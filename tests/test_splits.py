@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from groundset.splits import group_slices, line_ranges, walk
 
-quick = settings(max_examples=120, deadline=None, derandomize=True)
+quick = settings(max_examples=120)
 in_a_file = settings(quick, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 contents = st.binary(max_size=60) | st.lists(

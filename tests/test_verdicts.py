@@ -28,7 +28,7 @@ verdict = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 @given(st.lists(verdict, max_size=6), st.data())
 def test_the_table_does_not_depend_on_the_order_of_verdicts(rows: list[Verdict], data: st.DataObject) -> None:
     table = to_table(rows)

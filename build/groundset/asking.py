@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import msgspec
@@ -28,7 +28,8 @@ class Answers:
     Attributes:
         decisions: All decisions that may count.
         used: Those on items of the queue as it is shown now, in canonical order.
-        stale: A soft verdict on each decision that was made on other content; none of them is applied.
+        stale: A soft verdict on each decision that was made on other content, or on an item that is not asked about;
+            none of them is applied.
         read: Decision files that were read, to sha256.
     """
 
@@ -42,15 +43,23 @@ class Answers:
         return b"".join(decision.to_json_line() for decision in self.used)
 
 
+@dataclass(frozen=True)
+class _Truth:
+    """What the miniature world's annotators know, by source; nothing of files that it did not draw."""
+
+    coco: dict[str, Any] = field(default_factory=dict)
+    invig: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
 def _simulated(inputs: Inputs, queue: Sequence[Item], seed: str) -> tuple[log.Decisions, dict[str, str | None]]:
     path = inputs.source_root / TRUTH
-    truth: dict[str, Any] = {"coco": {}, "invig": {}}
+    truth = _Truth()
     if path.is_file():
         try:
-            truth = msgspec.json.decode(path.read_bytes())
-        except msgspec.DecodeError as error:
-            raise DataError(f"{path}: the miniature world's truth is not JSON: {error}") from None
-    rows = [log.Decision(**row) for row in answer(queue, truth, seed)]
+            truth = msgspec.json.decode(path.read_bytes(), type=_Truth)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise DataError(f"{path}: this is not the miniature world's truth: {error}") from None
+    rows = [log.Decision(**row) for row in answer(queue, asdict(truth), seed)]
     return log.collect(rows), {f"source:{TRUTH}": sha256_file(path) if path.is_file() else None}
 
 
@@ -58,6 +67,22 @@ def _people(inputs: Inputs) -> tuple[log.Decisions, dict[str, str | None]]:
     paths = {name: inputs.manifest_folder / name for name in inputs.config["decisions"]["files"]}
     read = {f"manifest:{name}": sha256_file(path) if path.is_file() else None for name, path in paths.items()}
     return log.read(path for path in paths.values() if path.is_file()), read
+
+
+def _not_asked(decisions: log.Decisions, queue: Sequence[Item]) -> list[Verdict]:
+    kinds = {item["kind"] for item in queue}
+    asked = {(item["kind"], item["item_id"], item["turn"]) for item in queue}
+    return [
+        Verdict(
+            row.decision_id,
+            "decision",
+            "item_not_asked",
+            f"{row.kind} of {row.item_id}: no such item is asked about now",
+            hard=False,
+        )
+        for row in decisions.rows
+        if row.kind in kinds and row.key not in asked
+    ]
 
 
 def ask(inputs: Inputs, queue: Sequence[Item], who: Literal["people", "simulated"]) -> Answers:
@@ -79,4 +104,4 @@ def ask(inputs: Inputs, queue: Sequence[Item], who: Literal["people", "simulated
         Verdict(row.decision_id, "decision", "stale_decision", f"{told} ({row.kind} of {row.item_id})", hard=False)
         for row in log.stale(found, queue)
     )
-    return Answers(found, used, stale, read)
+    return Answers(found, used, (*stale, *_not_asked(found, queue)), read)

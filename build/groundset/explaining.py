@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from groundset.errors import UsageError
+from groundset.fpco.filter import CATEGORIES
 from groundset.stage import Place, Stage, read_receipt, read_table
 
 Row = dict[str, Any]
@@ -58,6 +59,10 @@ def _matching(table: pa.Table, column: str, ids: set[str]) -> list[Row]:
 def _related(tables: list[tuple[str, str, pa.Table]], record_id: str) -> set[str]:
     """The record, what it comes from and what comes from it; not what else comes from the same image."""
     above, below = {record_id}, {record_id}
+    # an item that the filter rejects stands in no table of kept ones: its id alone says which image it is of
+    for category in CATEGORIES:
+        below.add(f"{record_id}-{category}")
+        above.add(record_id.removesuffix(f"-{category}"))
     for _, name, table in reversed(tables):
         if name in ("rejected", "flagged"):
             continue
@@ -70,6 +75,19 @@ def _related(tables: list[tuple[str, str, pa.Table]], record_id: str) -> set[str
             if link in table.column_names:
                 below |= {row[table.column_names[0]] for row in _matching(table, link, below)}
     return above | below
+
+
+def _kept_objects(place: Place, stages: tuple[Stage, ...], record_id: str) -> list[Step]:
+    """An object's own id is unique only within its image, so its table is asked for both."""
+    image_id, _, object_id = record_id.partition("/")
+    steps = []
+    for stage in stages:
+        if object_id and "objects" in stage.writes and read_receipt(place, stage.name) is not None:
+            table = read_table(place, f"{stage.name}/objects")
+            wanted = pc.and_(pc.equal(table["image_id"], image_id), pc.equal(table["object_id"], object_id))
+            rows = table.filter(wanted).to_pylist()
+            steps += [Step(stage.name, record_id, "kept", "objects", row) for row in rows]
+    return steps
 
 
 def explain(place: Place, stages: tuple[Stage, ...], record_id: str) -> list[Step]:
@@ -85,7 +103,7 @@ def explain(place: Place, stages: tuple[Stage, ...], record_id: str) -> list[Ste
     """
     tables = list(_tables(place, stages))
     ids = _related(tables, record_id)
-    steps = []
+    steps = _kept_objects(place, stages, record_id)
     for stage, name, table in tables:
         outcome = name if name in ("rejected", "flagged") else "kept"
         key = table.column_names[0]

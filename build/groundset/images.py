@@ -29,6 +29,10 @@ from groundset.verdicts import Verdict
 # what Pillow's JPEG and PNG classes raise for broken files; a lack of memory is not among them: no file's fault
 _BROKEN = (OSError, SyntaxError, ValueError, TypeError, IndexError, KeyError, EOFError, struct.error, zlib.error)
 
+# both ours: what rounding to whole pixels can do to a photograph that was made smaller or larger
+ASPECT_SHARE = 0.01
+ASPECT_PX = 1.0
+
 
 @dataclass(frozen=True)
 class ImageRules:
@@ -68,6 +72,7 @@ class Job:
     frame_width: float
     frame_height: float
     frame_is_pixels: bool
+    may_scale: bool = False
 
 
 def _located(path: Path, root: Path) -> tuple[Path, str] | tuple[None, str]:
@@ -96,14 +101,64 @@ def _pixels_sha256(image: JpegImageFile | PngImageFile) -> str:
     return hashlib.sha256(head + pixels.tobytes()).hexdigest()
 
 
-def _size_fault(stream: Stream, size: tuple[int, int], frame: tuple[float, float]) -> str:
-    if size == frame:
+def keeps_aspect(size_px: tuple[int, int], frame: tuple[float, float]) -> bool:
+    """Whether a stored size is the record's, scaled: the ratios agree within 1 %, or a side within 1 px (both ours).
+
+    >>> keeps_aspect((1024, 683), (640.0, 427.0)), keeps_aspect((480, 640), (640.0, 480.0))
+    (True, False)
+    """
+    across, down = size_px[0] / frame[0], size_px[1] / frame[1]
+    off_px = min(abs(size_px[0] - frame[0] * down), abs(size_px[1] - frame[1] * across))
+    return max(across, down) / min(across, down) - 1 <= ASPECT_SHARE or off_px <= ASPECT_PX
+
+
+def _size_fault(stream: Stream, size: tuple[int, int], frame: tuple[float, float], may_scale: bool) -> str:
+    if size == frame or (may_scale and keeps_aspect(size, frame)):
         return ""
     detail = f"stored {size[0]} x {size[1]}, record {frame[0]:g} x {frame[1]:g}"
+    if may_scale:
+        detail += ", which is no scaling: the sides have another ratio"
     # orientations 5 to 8 swap width and height
     if stream.orientation >= 5 and size[::-1] == frame:
         detail += f"; only the image as turned by its EXIF orientation {stream.orientation} fits"
     return detail
+
+
+def _opened(stream: Stream) -> JpegImageFile | PngImageFile | None:
+    """The header, read; None if it is broken."""
+    reader: Callable[[Any], Any] = JpegImageFile if stream.format == "JPEG" else PngImageFile
+    try:
+        image: JpegImageFile | PngImageFile = reader(io.BytesIO(stream.pixels))
+    except _BROKEN:
+        return None
+    return image
+
+
+def header_size(data: bytes) -> tuple[int, int] | None:
+    """Width and height in pixels that a JPEG or PNG states of itself; None if it states none. Nothing is decoded."""
+    stream = take_apart(data)
+    image = None if stream is None else _opened(stream)
+    return None if image is None else image.size
+
+
+def stored_size(path: Path, root: Path) -> tuple[int, int] | None:
+    """The same of a file below a folder; None if it is not there, or not below it once every link is followed."""
+    found, _ = _located(path, root)
+    try:
+        return None if found is None else header_size(found.read_bytes())
+    except OSError:
+        return None
+
+
+def _opens_plainly(stream: Stream, data: bytes) -> bool:
+    """Whether the whole file opens for a reader: Pillow refuses a PNG for its texts too, a JPEG for nothing more."""
+    if stream.format == "JPEG":
+        return True
+    try:
+        PngImageFile(io.BytesIO(data)).load()
+    except _BROKEN:
+        return False
+    return True
 
 
 def measure(
@@ -114,6 +169,7 @@ def measure(
     frame_height: float,
     frame_is_pixels: bool,
     rules: ImageRules,
+    may_scale: bool = False,
 ) -> Photograph | Verdict:
     """Opens, decodes and measures one photograph.
 
@@ -125,10 +181,11 @@ def measure(
         frame_height: Height that the record gives.
         frame_is_pixels: Whether the frame is in pixels, so that the stored size has to equal it.
         rules: The manifest's rules.
+        may_scale: Whether a stored size of the frame's aspect ratio will do too (the manifest's `on_other_size`).
 
     Returns:
         The photograph, or the first rule that it breaks: path_outside_folder, missing_file, unsupported_format,
-        not_an_image, truncated, too_many_pixels, animated, size_mismatch, exif_orientation, broken_pixels.
+        not_an_image, truncated, too_many_pixels, animated, size_mismatch, exif_orientation, broken_pixels, unreadable.
     """
     reject = partial(Verdict, image_id, "image")
     found, word = _located(path, root)
@@ -147,10 +204,8 @@ def measure(
     if not stream.has_end:
         where = "before its pixels do" if stream.has_pixels else "in its header"
         return reject("truncated", f"the {stream.format} ends {where}")
-    try:
-        reader: Callable[[Any], Any] = JpegImageFile if stream.format == "JPEG" else PngImageFile
-        image = reader(io.BytesIO(stream.pixels))
-    except _BROKEN:
+    image = _opened(stream)
+    if image is None:
         return reject("not_an_image", f"the {stream.format} header is broken")
     width, height = image.size
     if width * height > rules.max_pixels:
@@ -158,7 +213,7 @@ def measure(
         return reject("too_many_pixels", detail, float(width * height), float(rules.max_pixels))
     if stream.frames > 1:
         return reject("animated", f"{stream.frames} frames", float(stream.frames), 1.0)
-    fault = _size_fault(stream, image.size, (frame_width, frame_height)) if frame_is_pixels else ""
+    fault = _size_fault(stream, image.size, (frame_width, frame_height), may_scale) if frame_is_pixels else ""
     if fault:
         return reject("size_mismatch", fault)
     if rules.reject_rotated and stream.orientation != 1:
@@ -167,6 +222,8 @@ def measure(
         image.load()
     except _BROKEN:
         return reject("broken_pixels", "the pixels cannot be decoded")
+    if not _opens_plainly(stream, data):
+        return reject("unreadable", "its pixels are sound, but Pillow, with which readers open it, refuses the file")
     return Photograph(
         image_id=image_id,
         path=word,
@@ -182,7 +239,7 @@ def measure(
 
 def _measure_job(job: Job, rules: ImageRules) -> Photograph | Verdict:
     frame = (job.frame_width, job.frame_height, job.frame_is_pixels)
-    return measure(job.path, job.root, job.image_id, *frame, rules)
+    return measure(job.path, job.root, job.image_id, *frame, rules, job.may_scale)
 
 
 def measure_all(jobs: Iterable[Job], rules: ImageRules, executor: Executor | None = None) -> list[Photograph | Verdict]:

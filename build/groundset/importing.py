@@ -156,11 +156,18 @@ def _read_sources(inputs: Inputs) -> tuple[Joined, dict[str, str | None]]:
             told = f"the source {source['name']} is not there" if not path.exists() else "this is not a file"
             problems.append(Problem(str(path), "", "", told, "check source_root and annotations in the manifest"))
             continue
-        for name in {source["annotations"], source.get("photograph_metadata", "none")} - {"none"}:
-            extra = inputs.source_root / name
-            read[f"source:{name}"] = sha256_file(extra) if extra.is_file() else None
+        size = path.stat().st_size
+        if source["bytes"] not in (0, size):
+            told = f"the file has {size} bytes, the manifest says {source['bytes']}"
+            problems.append(Problem(str(path), "", "", told, "get the file that the manifest names, or correct bytes"))
+            continue
         try:
+            for name in {source["annotations"], source.get("photograph_metadata", "none")} - {"none"}:
+                extra = inputs.source_root / name
+                read[f"source:{name}"] = sha256_file(extra) if extra.is_file() else None
             sources.append(READERS[source["kind"]](source, inputs.source_root))
+        except OSError as error:
+            problems.append(Problem(error.filename or str(path), "", "", f"cannot be read: {error.strerror}"))
         except DataError as error:
             problems += error.problems or (Problem(str(path), "", "", error.summary),)
     if problems:

@@ -180,6 +180,11 @@ def _one_line(value: str | None) -> str:
     return " ".join((value or "").split())
 
 
+def _with_address(spdx: str) -> str:
+    licence = by_spdx(spdx)
+    return f"{spdx} ({licence.address})" if licence else spdx
+
+
 def credit_line(
     source: str,
     title: str | None,
@@ -189,15 +194,15 @@ def credit_line(
     *,
     drawn: bool = False,
 ) -> str | None:
-    """One line with title, author, source and licence, or None where the credit does not suffice.
+    """One line with title, author, source, licence and its address, or None where the credit does not suffice.
 
     Open Images (and InViG, whose photographs come from it) need author and landing page; COCO names no author, so the
     photo's page stands for both (design, section 9).
 
     >>> credit_line("openimages", "Three boys", "Karen", "https://example.org/1", "CC-BY-2.0")
-    '"Three boys" by Karen, https://example.org/1, CC-BY-2.0'
+    '"Three boys" by Karen, https://example.org/1, CC-BY-2.0 (https://creativecommons.org/licenses/by/2.0/)'
     >>> credit_line("coco", None, None, "https://www.flickr.com/photo.gne?id=7", "CC-BY-2.0")
-    'photographer per Flickr page, https://www.flickr.com/photo.gne?id=7, CC-BY-2.0'
+    'photographer per Flickr page, https://www.flickr.com/photo.gne?id=7, CC-BY-2.0 (https://creativecommons.org/licenses/by/2.0/)'
     >>> credit_line("openimages", "Three boys", None, "https://example.org/1", "CC-BY-2.0") is None
     True
 
@@ -210,10 +215,10 @@ def credit_line(
         drawn: Whether groundset itself drew the picture.
     """
     if drawn:
-        return f"drawn by groundset, {licence}"
+        return f"drawn by groundset, {_with_address(licence)}"
     author, page, title = _one_line(author), _one_line(landing_url), _one_line(title)
     if not page or not (author or source == "coco"):
         return None
     by = f"by {author}" if author else "photographer per Flickr page"
     named = f'"{title}" {by}' if title and author else f'"{title}", {by}' if title else by
-    return f"{named}, {page}, {licence}"
+    return f"{named}, {page}, {_with_address(licence)}"

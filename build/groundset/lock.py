@@ -43,8 +43,8 @@ def read(path: Path) -> Lock:
         pins = msgspec.json.decode(path.read_bytes())
     except OSError as error:
         raise UsageError(f"{path}: the lock cannot be read: {error.strerror}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: the lock is not JSON: {error}", ()) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{path}: the lock is not JSON: {error}") from None
     problems = [Problem(str(path), "", where, message) for where, message in schema.errors("lock", pins)]
     if problems:
         raise UsageError(f"{path}: the lock is wrong; problems found: {len(problems)}", problems)

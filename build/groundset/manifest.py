@@ -12,6 +12,7 @@ from typing import Any
 
 from groundset import schema
 from groundset.errors import Problem, UsageError
+from groundset.licences import by_spdx, load_table
 
 
 @dataclass(frozen=True)
@@ -107,10 +108,24 @@ def _meaning_problems(content: Mapping[str, Any], file: str) -> list[Problem]:
         if PurePosixPath(name).is_absolute():
             told = f"{name!r} is a path of one machine"
             problems.append(Problem(file, "", f"$.decisions.files[{index}]", told, "give it relative to the manifest"))
+    licences = [
+        (f"$.sources[{index}].{key}", source[key])
+        for index, source in enumerate(content["sources"])
+        for key in ("annotations_licence", "photograph_licence")
+        if key in source
+    ]
+    for where, licence in [*licences, ("$.card.texts_licence", content["card"]["texts_licence"])]:
+        if by_spdx(licence) is None:
+            told = f"{licence!r} is not in the licence table"
+            known = ", ".join(row.spdx for row in load_table())
+            problems.append(Problem(file, "", where, told, f"one of {known}"))
     people = content["decisions"]["review"] == "people" or content["decisions"]["screening"] == "people"
     if people and not content["decisions"]["files"]:
         hint = "name the file that the decisions will be written to; it need not be there yet"
         problems.append(Problem(file, "", "$.decisions.files", "people decide, but no decision file is named", hint))
+    if content["decisions"]["files"] and not people:
+        told = "decision files are named, but no people decide"
+        problems.append(Problem(file, "", "$.decisions.files", told, "name none, or let people screen or review"))
     return problems
 
 
@@ -134,6 +149,8 @@ def read(path: Path, sources: Path | None = None) -> Manifest:
         raise UsageError(f"{file}: the manifest is not UTF-8 (byte {error.start})") from None
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{file}: the manifest is not TOML: {error}") from None
+    except RecursionError:
+        raise UsageError(f"{file}: the manifest is nested too deeply") from None
     wrong = schema.errors("manifest", content)
     problems = [Problem(file, "", where, message, _hint(where, message)) for where, message in wrong]
     problems = problems or _meaning_problems(content, file)

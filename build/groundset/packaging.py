@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -133,6 +134,16 @@ def _digests(inputs: Inputs) -> tuple[dict[str, Any], dict[str, str | None]]:
     return {"imported": imported, "decisions": decided}, {f"work:{name}": digest for name, digest in found.items()}
 
 
+def _decision_counts(inputs: Inputs) -> dict[str, int]:
+    """How many decisions of each kind built the release, and what they said."""
+    counts: Counter[str] = Counter()
+    for stage in ("45_screen", "60_review"):
+        for line in (inputs.work / stage / "decisions.jsonl").read_bytes().splitlines():
+            decision = msgspec.json.decode(line)
+            counts[f"{decision['kind']} decisions: {decision['value'].get('verdict', 'points set')}"] += 1
+    return dict(sorted(counts.items()))
+
+
 def recorded_manifest(config: Mapping[str, Any]) -> dict[str, Any]:
     """The manifest as a release records it: without where the files lie on this machine."""
     root = config["source_root"]
@@ -163,7 +174,7 @@ def package(
         for row in places
         if row["image_id"] in source_of
     }
-    told = facts(inputs, stages, tables["dialogues"], images, statistics)
+    told = facts(inputs, stages, tables["dialogues"], images, {**statistics, **_decision_counts(inputs)})
     digests, read = _digests(inputs)
     fill = partial(
         write_release,

@@ -11,12 +11,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from groundset.files import sha256_file
 from groundset.images import ImageRules, Job, Photograph, measure_all
 from groundset.sampling import select
 from groundset.schema_types import arrow_schema
+from groundset.sources.box_checks import OUTSIDE_PX
+from groundset.sources.imported import box_array
 from groundset.stage import Inputs, Output
 from groundset.verdicts import Verdict
 
@@ -24,18 +28,67 @@ Row = dict[str, Any]
 
 
 def _jobs(inputs: Inputs, images: Iterable[Row]) -> list[Job]:
-    folders = {source["name"]: inputs.source_root / source["images"] for source in inputs.config["sources"]}
+    sources = {source["name"]: source for source in inputs.config["sources"]}
     return [
         Job(
             path=Path(image["file_name"]),
-            root=folders[image["source_name"]],
+            root=inputs.source_root / sources[image["source_name"]]["images"],
             image_id=image["image_id"],
             frame_width=image["frame_width"],
             frame_height=image["frame_height"],
-            frame_is_pixels=(image["frame_width"], image["frame_height"]) != (1.0, 1.0),
+            frame_is_pixels=_is_pixels(image),
+            # only the manifest's InViG sources have the choice
+            may_scale=sources[image["source_name"]].get("on_other_size", "reject") == "scale",
         )
         for image in images
     ]
+
+
+def _is_pixels(image: Mapping[str, Any]) -> bool:
+    return (image["frame_width"], image["frame_height"]) != (1.0, 1.0)
+
+
+def scaled_boxes(image: Mapping[str, Any], width_px: int, height_px: int) -> Verdict | None:
+    """Says that boxes in pixels of the record are scaled to a photograph of another size; None if it is the same."""
+    across, down = width_px / image["frame_width"], height_px / image["frame_height"]
+    if not _is_pixels(image) or across == down == 1.0:
+        return None
+    record = f"{image['frame_width']:g} x {image['frame_height']:g}"
+    detail = f"boxes times {across:.6g} x {down:.6g}: record {record}, stored {width_px} x {height_px}"
+    return Verdict(image["image_id"], "image", "scaled_boxes", detail, across, 1.0, hard=False)
+
+
+def in_stored_px(objects: pa.Table, photographs: pa.Table) -> pa.Table:
+    """The objects of photographs that were read, with their boxes in pixels of the stored photograph.
+
+    A box keeps its place in the picture; where the record's frame has the stored size it keeps its very numbers. A
+    reader lets a box leave its image by up to 1 px: no more than that is left of it here, however much it grew.
+
+    Args:
+        objects: Table of `schemas/object`.
+        photographs: Table of `schemas/photograph`.
+
+    Returns:
+        Table of `schemas/object`, in the same order; frame_width and frame_height are those of the photograph.
+    """
+    place = pc.index_in(objects["image_id"], value_set=photographs["image_id"].combine_chunks())
+    objects, place = objects.filter(pc.is_valid(place)), pc.drop_null(place).combine_chunks()
+    stored, frame = (
+        np.column_stack([table[name].to_numpy().astype(np.float64) for name in names])
+        for table, names in (
+            (photographs.take(place), ("width", "height")),
+            (objects, ("frame_width", "frame_height")),
+        )
+    )
+    boxes = pc.list_flatten(objects["bbox_xyxy"]).to_numpy().reshape(-1, 4)
+    scaled = np.clip(boxes * np.tile(stored / frame, 2), -OUTSIDE_PX, np.tile(stored, 2) + OUTSIDE_PX)
+    new = {
+        "bbox_xyxy": box_array(scaled),
+        "frame_width": pa.array(stored[:, 0]),
+        "frame_height": pa.array(stored[:, 1]),
+    }
+    columns = [new.get(name, objects[name]) for name in objects.column_names]
+    return pa.table(columns, schema=objects.schema)
 
 
 def rotation_fault(image: Mapping[str, Any], rules: Mapping[str, Any]) -> Verdict | None:
@@ -115,12 +168,13 @@ def run(inputs: Inputs, kind: str) -> Output:
     kept.sort(key=lambda row: str(row["item_id"]))
     shown = sorted({str(row["image_id"]) for row in kept})
     photographs = [asdict(sound[image_id]) for image_id in shown]
+    scaled = [scaled_boxes(images[name], sound[name].width, sound[name].height) for name in shown]
     return Output(
         tables={
             "kept": pa.Table.from_pylist(kept, schema=arrow_schema("selected")),
             "photographs": pa.Table.from_pylist(photographs, schema=arrow_schema("photograph")),
         },
-        verdicts=tuple(verdicts.values()),
+        verdicts=(*verdicts.values(), *(verdict for verdict in scaled if verdict)),
         entered={kind: sorted({row["item_id"] for row in worked} | set(verdicts))},
         read=_read(inputs, images, found),
     )

@@ -21,7 +21,7 @@ import pyarrow as pa
 from groundset import lock
 from groundset.candvg import pipeline as candvg_pipeline
 from groundset.errors import DataError, Problem, UsageError, WaitingForPeopleError
-from groundset.files import canonical_json, fresh_folder, replace_folder, write_table
+from groundset.files import canonical_json, fresh_folder, replace_folder, sha256_file, write_table
 from groundset.fpco import pipeline as fpco_pipeline
 from groundset.manifest import Manifest
 from groundset.miniworld.write import write_world
@@ -169,6 +169,9 @@ def _step(place: Place, stage: Stage, options: Options, say: Say) -> Output | No
         needed = sorted({table.partition("/")[0] for table in missing})
         raise UsageError(f"{stage.name} reads what {', '.join(needed)} writes, which has not been done")
     output = run(place, stage)
+    for verdict in output.verdicts:
+        if verdict.kind == "decision":
+            say(f"{stage.name}: decision {verdict.record_id} is not applied: {verdict.detail}")
     if output.waiting:
         say(f"{stage.name}: {len(output.waiting)} items wait for people")
         return output
@@ -213,6 +216,35 @@ def _refill_is_settled(place: Place, stages: Sequence[Stage]) -> bool:
     return stored == set().union(*(_refill_ids(place, stage, None) for stage in stages))
 
 
+def _ask_people(place: Place, stage: Stage, count: int) -> str:
+    folder = place.manifest.path.parent
+    files = [folder / name for name in place.manifest.content["decisions"]["files"]]
+    absent = ", ".join(str(path) for path in files if not path.is_file())
+    return (
+        f"{stage.name}: {count} items wait for people; they are listed in {queue_path(place, stage.name)}. "
+        f"Write a decision for each to {' or '.join(map(str, files))} and build again"
+        + (f" (not there yet: {absent})" if absent else "")
+    )
+
+
+def _refuse_changed_pins(place: Place) -> None:
+    """Refuses sources and decision files that differ from their pins before anything reads them."""
+    pinned = lock.read(place.manifest.lock_path)
+    sources = {}
+    for source in place.manifest.content["sources"]:
+        path = place.source_root / source["annotations"]
+        if source["name"] in pinned.pins["sources"] and path.is_file():
+            sources[source["name"]] = {"sha256": sha256_file(path), "bytes": path.stat().st_size}
+    decided = {}
+    for name in place.manifest.content["decisions"]["files"]:
+        path = place.manifest.path.parent / name
+        if name in pinned.pins["decisions"] and path.is_file():
+            decided[name] = {"sha256": sha256_file(path)}
+    problems = lock.differences(pinned, "sources", sources) + lock.differences(pinned, "decisions", decided)
+    if problems:
+        raise DataError(f"{len(problems)} pinned files have changed", problems)
+
+
 def _run_refilling(place: Place, stages: Sequence[Stage], options: Options, say: Say) -> None:
     if _refill_is_settled(place, stages):
         for stage in stages:
@@ -231,14 +263,11 @@ def _run_refilling(place: Place, stages: Sequence[Stage], options: Options, say:
                 break
         if found == refused:
             break
-        say(f"refill: {len(found - refused)} rejected items give way to the next of their strata")
+        say(f"refill: {len(found - refused)} more are rejected; the next of their strata come in where there are any")
         refused = found
     if waiting is not None:
         stage, count = waiting
-        raise WaitingForPeopleError(
-            f"{stage.name}: {count} items wait for people; they are listed in {queue_path(place, stage.name)}. "
-            f"Write a decision for each to one of the manifest's decision files and build again"
-        )
+        raise WaitingForPeopleError(_ask_people(place, stage, count))
 
 
 @dataclass(frozen=True)
@@ -290,11 +319,12 @@ def build(manifest: Manifest, work: Path | None, options: Options, say: Say) -> 
     with _sole_user(place.work):
         if manifest.is_generated:
             _draw_world(place, say)
+        elif not options.repin:
+            _refuse_changed_pins(place)
         if options.only:
             output = _step(place, stages[0], replace(options, only=""), say)
             if output is not None and output.waiting:
-                told = f"{stages[0].name}: {len(output.waiting)} items wait for people"
-                raise WaitingForPeopleError(f"{told}; they are listed in {queue_path(place, stages[0].name)}")
+                raise WaitingForPeopleError(_ask_people(place, stages[0], len(output.waiting)))
             return place
         refilling = [stage for stage in stages if stage.cause]
         for stage in stages:

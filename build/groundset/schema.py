@@ -98,12 +98,15 @@ def errors(name: str, record: Any) -> list[tuple[str, str]]:
         record: The record as decoded JSON, TOML or Arrow row.
     """
     odd: dict[Parts, str] = {}
-    _find_odd(record, (), odd)
-    plain = _without_odd(record, (), odd) if odd else record
-    found = [(tuple(error.instance_path), _told(name, error)) for error in _validator(name).iter_errors(plain)]
-    return sorted(
-        (json_path(path), message) for path, message in [*odd.items(), *found] if message == odd.get(path, message)
-    )
+    try:
+        _find_odd(record, (), odd)
+        plain = _without_odd(record, (), odd) if odd else record
+        found = [(tuple(error.instance_path), _told(name, error)) for error in _validator(name).iter_errors(plain)]
+    except (RecursionError, ValueError):
+        # what jsonschema-rs raises at its limit of depth; its other reasons for a ValueError are odd values
+        return [(json_path([]), "it is nested too deeply")]
+    told = [*odd.items(), *((path, message) for path, message in found if path not in odd)]
+    return sorted((json_path(path), message) for path, message in told)
 
 
 @cache
@@ -201,7 +204,6 @@ def _failing_object(node: Schema, values: pa.Array) -> Mask:
     bad = np.zeros(len(values), dtype=bool)
     for key, child in node["properties"].items():
         bad |= _failing(child, pc.struct_field(values, key))
-    bad[np.asarray(values.is_null())] = False
     return bad
 
 

@@ -10,6 +10,7 @@ and outputs.
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -293,7 +294,11 @@ def run(place: Place, stage: Stage) -> Output:
         return output
     accounts = account(stage, output)
     temporary = fresh_folder(place.work / f".{stage.name}.tmp")
-    _write_output(stage, output, temporary)
+    try:
+        _write_output(stage, output, temporary)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
     outputs = {
         path.relative_to(temporary).as_posix(): sha256_file(path)
         for path in sorted(temporary.rglob("*"))

@@ -35,7 +35,7 @@ RULES = FilterRules(
 FRAME = (100.0, 100.0)
 Box = tuple[float, float, float, float]
 Row = dict[str, Any]
-quick = settings(max_examples=100, deadline=None, derandomize=True)
+quick = settings(max_examples=100)
 
 
 def group(*boxes: Box, frame: tuple[float, float] = FRAME, crowd: bool = False, drawn: bool = False) -> Group:

@@ -41,7 +41,7 @@ DRAFT: Row = {
 }
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100)
 @given(st.lists(st.integers(0, 8), min_size=4, max_size=4), st.integers(1, 3000), st.integers(1, 3000))
 def test_a_box_of_a_unit_frame_is_scaled_and_one_of_pixels_stays(eighths: list[int], width: int, height: int) -> None:
     share = [part / 8 for part in eighths]

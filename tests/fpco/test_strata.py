@@ -18,7 +18,7 @@ from groundset.sampling import hash_rank_key, select
 from groundset.schema_types import arrow_schema
 from groundset.verdicts import to_table
 
-quick = settings(max_examples=60, deadline=None, derandomize=True)
+quick = settings(max_examples=60)
 Row = dict[str, Any]
 Served = dict[str, list[str]]
 

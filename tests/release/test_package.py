@@ -50,7 +50,9 @@ def test_image_rows_keep_credit_and_rights(fpco) -> None:
     assert row["licence"] == "CC-BY-ND-2.0"
     assert row["licence_url"] == "https://creativecommons.org/licenses/by-nd/2.0/"
     assert row["author"] is None
-    assert row["credit"] == "photographer per Flickr page, https://www.flickr.com/photo.gne?id=77106, CC-BY-ND-2.0"
+    page = "https://www.flickr.com/photo.gne?id=77106"
+    named = f"photographer per Flickr page, {page}, CC-BY-ND-2.0"
+    assert row["credit"] == f"{named} (https://creativecommons.org/licenses/by-nd/2.0/)"
     assert row["changes"] == "none"
     assert fpco.images["image_id"].to_pylist() == sorted(fpco.images["image_id"].to_pylist())
 
@@ -67,7 +69,7 @@ def test_drawn_pictures_need_no_author(candvg) -> None:
     with pytest.raises(DataError, match="credit is missing"):
         build_image_rows(images, candvg.photographs, "permissive")
     rows = build_image_rows(images, candvg.photographs, "permissive", drawn_sources=["invig-test"]).to_pylist()
-    assert rows[0]["credit"] == "drawn by groundset, CC0-1.0"
+    assert rows[0]["credit"] == "drawn by groundset, CC0-1.0 (https://creativecommons.org/publicdomain/zero/1.0/)"
     assert rows[0]["embedded"]
 
 

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundset import schema, splits
+from groundset import importing, schema, splits
 from groundset.errors import DataError, UsageError
 from groundset.sources import invig, invig_lines
 from groundset.sources.imported import Imported
@@ -58,8 +58,8 @@ def check_account(result: Imported) -> None:
 
 
 def read_path(path: Path, **options: Any) -> Imported:
-    options = {"initial_candidates": "ref_bboxes", "photograph_licence": "CC-BY-2.0", **options}
-    result = invig.read(path, split="test", source_name="mine", **options)
+    options = {"initial_candidates": "ref_bboxes", "photograph_licence": "CC-BY-2.0", "split": "test", **options}
+    result = invig.read(path, source_name="mine", **options)
     check_account(result)
     return result
 
@@ -197,6 +197,46 @@ def test_pieces_give_what_the_whole_gives(tmp_path: Path, monkeypatch: pytest.Mo
     rows[30]["ann"]["answers"] = []
     with pytest.raises(DataError, match=r"line 31 \$\.ann\.answers: 2 questions but 0 answers"):
         read_lines(tmp_path, *rows)
+
+
+def test_what_the_publisher_leaves_open_may_be_one_or_the_other(tmp_path: Path) -> None:
+    rows = [line(1, label=17, width=640.0, height=480.0), line("2", label="17"), line(3)]
+    del rows[2]["label"]
+    del rows[2]["ann"]["question_candidates"]
+    result = read_lines(tmp_path, *rows)
+    assert result.dialogues is not None
+    assert result.dialogues["label"].to_pylist() == ["17", "17", None]
+    assert result.images["frame_width"].to_pylist() == [640.0] * 3
+    assert not result.rejected
+    assert result.notes == (
+        "the publisher's JSONL, 1 JSONL file(s)",
+        "boxes in pixels, as declared: 0.0% of 12 boxes are fractions of at most 1, 100.0% have a value above 1",
+    )
+    assert result.opened == ()
+
+
+def test_file_names_of_any_characters_keep_apart(tmp_path: Path) -> None:
+    names = ["a b.jpg", "a+b.jpg", "a%20b.jpg", "Größe (1).jpg", "图.jpg", "a#?.jpg", "a'.jpg", 'a".jpg', "sub/x.y.jpg"]
+    result = read_lines(tmp_path, *(line(number, filename=name) for number, name in enumerate(names)))
+    assert sorted(result.images["file_name"].to_pylist()) == sorted(names)
+    assert not result.rejected
+
+
+def test_splits_may_share_images(tmp_path: Path) -> None:
+    shared = {"filename": "00bf29ce5868629f_Dog_2.jpg"}
+    alike, other = {"ref_bboxes": [10, 20, 110, 70]}, {"ref_bboxes": [9, 9, 50, 60]}
+    parts = [
+        read_lines(tmp_path, line(1, ann=alike, **shared), split="validation"),
+        read_lines(tmp_path, line(1, ann=alike, **shared), line(2, ann=alike), split="test"),
+        read_lines(tmp_path, line(1, ann=other, **shared), split="train"),
+    ]
+    joined = importing.join(parts)
+    assert joined.images.num_rows == 2
+    assert joined.dialogues["dialogue_id"].to_pylist() == ["invig-test-1", "invig-test-2", "invig-validation-1"]
+    assert Counter(verdict.rule for verdict in joined.verdicts if verdict.kind != "object") == {
+        "already_imported": 2,
+        "objects_differ": 1,
+    }
 
 
 def test_unit_boxes_become_pixels(tmp_path: Path) -> None:

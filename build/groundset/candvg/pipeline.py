@@ -56,6 +56,10 @@ def _hashes(inputs: Inputs) -> dict[str, str]:
     return dict(zip(table["image_id"].to_pylist(), table["sha256"].to_pylist(), strict=True))
 
 
+def _objects_px(inputs: Inputs) -> pa.Table:
+    return photographs.in_stored_px(inputs.tables["10_import/objects"], inputs.tables["40_images/photographs"])
+
+
 def _screen(inputs: Inputs) -> Output:
     table = inputs.tables["40_images/kept"]
     rows = table.filter(pc.invert(table["reserve"]))
@@ -63,7 +67,7 @@ def _screen(inputs: Inputs) -> Output:
     who = inputs.config["decisions"]["screening"]
     if who == "none":
         return Output(tables={"kept": rows}, entered={"dialogue": entered}, attachments={"decisions.jsonl": b""})
-    queue = screening.queue_items(_dialogues(inputs, entered), inputs.tables["10_import/objects"], _hashes(inputs))
+    queue = screening.queue_items(_dialogues(inputs, entered), _objects_px(inputs), _hashes(inputs))
     answers = ask(inputs, queue, who)
     screened = screening.apply(queue, answers.decisions)
     accepted = pa.array(screened.accepted, type=pa.string())
@@ -79,7 +83,7 @@ def _screen(inputs: Inputs) -> Output:
 
 def _review(inputs: Inputs) -> Output:
     entered = inputs.tables["45_screen/kept"]["item_id"].to_pylist()
-    dialogues, objects = _dialogues(inputs, entered), inputs.tables["10_import/objects"]
+    dialogues, objects = _dialogues(inputs, entered), _objects_px(inputs)
     queue = points.queue_items(dialogues, _hashes(inputs))
     answers = ask(inputs, queue, inputs.config["decisions"]["review"])
     merge_iou, tie_px = inputs.config["filter"]["merge_iou"], inputs.config["points"]["tie_px"]

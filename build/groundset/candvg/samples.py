@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """CandVG's samples: one per accumulated context, with the dialogues and the points they come from.
 
-The record's frame is that of the stored photograph (any other is rejected when the photographs are checked), so boxes
-in the frame are boxes in pixels.
+Boxes are in pixels of the stored photograph: the objects that points were resolved to were brought to its size.
 """
 
 from __future__ import annotations

@@ -4,17 +4,16 @@
 
 from __future__ import annotations
 
-import sys
+import warnings
 from typing import Annotated
 
 import typer
 
 from groundset import __version__
 from groundset.cli import build, explain, manifest, status, verify
+from groundset.cli.entry import INTERRUPTED
 from groundset.cli.talk import fail
 from groundset.errors import GroundsetError
-
-INTERRUPTED = 130
 
 app = typer.Typer(
     name="groundset",
@@ -52,6 +51,8 @@ def run(arguments: list[str]) -> int:
     0 done; 1 the data is wrong; 2 the command or manifest is wrong; 3 an outside service failed; 4 waiting for people;
     130 interrupted.
     """
+    # what Pillow says of a photograph's odd EXIF is told by the stage's verdicts, if it matters
+    warnings.filterwarnings("ignore", module=r"PIL\.")
     try:
         app(arguments, prog_name="groundset")
     except SystemExit as ended:
@@ -67,7 +68,3 @@ def run(arguments: list[str]) -> int:
         return 1
     return 0
 
-
-def main() -> None:
-    """Entry point of the command."""
-    sys.exit(run(sys.argv[1:]))

@@ -68,7 +68,11 @@ def review(inputs: Inputs) -> Output:
     for draft in drafts:
         if draft["item_id"] not in judged.accepted:
             continue
-        final = shown.edited(draft, judged.accepted[draft["item_id"]])
+        decision = judged.accepted[draft["item_id"]]
+        final = shown.edited(draft, decision)
+        if final != draft:
+            told = f"decision {decision.decision_id} of {decision.annotator}"
+            verdicts.append(Verdict(draft["item_id"], "item", "edited_by_a_person", told, hard=False))
         item = items[draft["item_id"]]
         found = check(from_record(final, category=item["category"], target_label=item["target_label"]))
         hard = [verdict for verdict in found if verdict.hard]

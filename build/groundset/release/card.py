@@ -13,7 +13,7 @@ import pyarrow as pa
 import yaml  # type: ignore[import-untyped]
 
 from groundset.release.attribution import count_licences, licence_table
-from groundset.release.card_texts import ABOUT, EXAMPLE_INTRO, HOW_MADE, POLICY, TAGS, TASKS
+from groundset.release.card_texts import ABOUT, EXAMPLE_INTRO, FUNNEL_NOTE, HOW_MADE, POLICY, TAGS, TASKS
 from groundset.release.facts import CONFIGS, SPLIT, WITH_IMAGE, Facts
 from groundset.release.features import yaml_features
 from groundset.release.parquet import IMAGE_COLUMN, Size
@@ -237,6 +237,7 @@ def _origin(facts: Facts) -> str:
         _table(SOURCE_COLUMNS, sources, right=(5,)),
         "What each stage took in, kept and rejected:",
         _funnel(facts),
+        FUNNEL_NOTE,
         "### Strata",
         _strata(facts),
     ]

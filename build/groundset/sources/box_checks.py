@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundset.errors import DataError, Problem, UsageError
-from groundset.geometry import Boxes, iou_matrix
 
 FORMATS = ("xywh", "xyxy")
 UNITS = ("pixel", "unit")
@@ -28,7 +27,9 @@ NEAR_DUPLICATE_IOU = 0.9
 # beyond these nothing is a photograph or a box of one; within them no sum or product can overflow
 SIDE_PX = (1.0, 1e6)
 COORDINATE = 1e12
+_STEPS = 64
 
+Boxes = NDArray[np.float64]
 Sizes = NDArray[np.float64]
 
 
@@ -37,10 +38,18 @@ def is_size(width: float | None, height: float | None) -> bool:
     return all(side is not None and SIDE_PX[0] <= side <= SIDE_PX[1] for side in (width, height))
 
 
-def box_values(boxes: Sequence[Sequence[float]]) -> Boxes:
+def are_sizes(sizes: Sizes) -> NDArray[np.bool_]:
+    """Which sizes can be those of photographs; NaN cannot; shape (n,)."""
+    fits = (sizes >= SIDE_PX[0]) & (sizes <= SIDE_PX[1])
+    return np.asarray(fits.all(axis=1))
+
+
+def box_values(boxes: Sequence[Sequence[float]] | Boxes) -> Boxes:
     """Boxes as the file writes them; shape (n, 4). Absurd values are cut, so that they stay absurd but finite."""
-    values = np.clip(np.array(boxes, dtype=np.float64).reshape(-1, 4), -COORDINATE, COORDINATE)
-    return values + 0.0  # one zero, not two
+    values = np.array(boxes, dtype=np.float64).reshape(-1, 4)
+    np.clip(values, -COORDINATE, COORDINATE, out=values)
+    values += 0.0  # one zero, not two
+    return values
 
 
 def check_convention_names(box_format: str, box_unit: str) -> None:
@@ -56,21 +65,36 @@ def check_convention_names(box_format: str, box_unit: str) -> None:
 
 def to_xyxy_px(boxes: Boxes, sizes: Sizes, box_format: str, box_unit: str) -> Boxes:
     """Boxes as x_min, y_min, x_max, y_max in pixels of their images; shape (n, 4)."""
-    corners = np.hstack([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]]) if box_format == "xywh" else boxes
-    return corners * np.hstack([sizes, sizes]) if box_unit == "unit" else corners
+    corners = np.array(boxes)
+    if box_format == "xywh":
+        corners[:, 2:] += corners[:, :2]
+    if box_unit == "unit":
+        corners[:, :2] *= sizes
+        corners[:, 2:] *= sizes
+    return corners
 
 
 def shorter_side(boxes: Boxes) -> NDArray[np.float64]:
     """The shorter side of each box, not positive where the box is degenerate; shape (n,)."""
-    sides: NDArray[np.float64] = (boxes[:, 2:] - boxes[:, :2]).min(axis=1, initial=np.inf)
+    sides: NDArray[np.float64] = np.minimum(boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1])
     return sides
 
 
 def outside_px(boxes: Boxes, sizes: Sizes) -> NDArray[np.float64]:
     """How far each box leaves its image at most, 0 if it does not; shape (n,)."""
-    beyond = np.hstack([-boxes, boxes - np.hstack([sizes, sizes])])
-    farthest: NDArray[np.float64] = beyond.max(axis=1, initial=0.0)
+    # column by column: several times faster than a maximum over rows of eight
+    farthest = np.zeros(len(boxes))
+    for column in range(4):
+        np.maximum(farthest, -boxes[:, column], out=farthest)
+        np.maximum(farthest, boxes[:, column] - sizes[:, column % 2], out=farthest)
     return farthest
+
+
+def areas(boxes: Boxes) -> NDArray[np.float64]:
+    """Area of each box; shape (n,)."""
+    from groundset.geometry import area
+
+    return area(boxes)
 
 
 def misfit_share(boxes: Boxes, sizes: Sizes) -> float:
@@ -82,7 +106,7 @@ def misfit_share(boxes: Boxes, sizes: Sizes) -> float:
 
 
 def _looks_normalised(boxes: Boxes) -> bool:
-    return bool((np.abs(boxes) <= 1).all() and (boxes % 1 != 0).any())
+    return bool(np.abs(boxes).max() <= 1 and (boxes % 1 != 0).any())
 
 
 def require_convention(file: str, boxes: Boxes, sizes: Sizes, box_format: str, box_unit: str) -> None:
@@ -104,16 +128,19 @@ def require_convention(file: str, boxes: Boxes, sizes: Sizes, box_format: str, b
         message = f"declared in pixels, but none of the {len(boxes)} boxes has a value above 1"
         hint = "the boxes look like shares of the image: declare box_unit = unit"
         raise DataError(f"{file}: the boxes do not fit the declared convention", [Problem(file, "", "", message, hint)])
+    declared = misfit_share(to_xyxy_px(boxes, sizes, box_format, box_unit), sizes)
+    if declared <= MISFIT_SHARE or declared * len(boxes) < MISFIT_BOXES:
+        return
     shares = {
         (other_format, other_unit): misfit_share(to_xyxy_px(boxes, sizes, other_format, other_unit), sizes)
         for other_format in FORMATS
         for other_unit in UNITS
         # shares of an image read as pixels are specks that fit any image: that proves nothing
-        if other_unit == box_unit or box_unit == "pixel" or bool(np.median(np.abs(boxes).max(axis=1)) > 2)
+        if (other_format, other_unit) != (box_format, box_unit)
+        and (other_unit == box_unit or box_unit == "pixel" or bool(np.median(np.abs(boxes).max(axis=1)) > 2))
     }
-    declared = shares.pop((box_format, box_unit))
     (best_format, best_unit), best = min(shares.items(), key=lambda row: (row[1], row[0]))
-    if declared <= MISFIT_SHARE or declared * len(boxes) < MISFIT_BOXES or declared < MISFIT_TIMES * best:
+    if declared < MISFIT_TIMES * best:
         return
     message = (
         f"read as {box_format} in {box_unit}s, as declared, {declared:.1%} of {len(boxes)} boxes leave their image or"
@@ -136,28 +163,86 @@ def near_duplicates(boxes: Boxes, group: NDArray[np.int64], rank: NDArray[np.int
     Returns:
         Index of the box of the lower rank, of the other one, and their IoU.
     """
-    slack = 1.0 - NEAR_DUPLICATE_IOU
-    order = np.lexsort((rank, boxes[:, 3], boxes[:, 2], boxes[:, 1], boxes[:, 0], group))
-    boxes, group, sides = boxes[order], group[order], boxes[order][:, 2:] - boxes[order][:, :2]
+    some = _near_another(boxes, group)
+    if not len(some):
+        return []
+    from groundset.geometry import iou_matrix
+
+    order = some[np.lexsort((rank[some], *boxes[some].T[::-1], group[some]))]
+    boxes, group = boxes[order], group[order]
     taken = np.zeros(len(boxes), dtype=bool)
-    found = []
+    found: list[tuple[int, int, float]] = []
     # an exact copy of the box before it finds nothing that the first of the copies does not find
     copy = np.append(False, (boxes[1:] == boxes[:-1]).all(axis=1) & (group[1:] == group[:-1]))
     first, step = np.flatnonzero(~copy), 1
     while len(first):
-        # sorted by x_min within the group: a box further right than a tenth of the width cannot reach IoU 0.9
         first = first[first + step < len(boxes)]
         second = first + step
-        reaches = boxes[second, 0] - boxes[first, 0] <= slack * sides[first, 0]
-        first = first[(group[first] == group[second]) & reaches]
+        first = first[(group[first] == group[second]) & _reach(boxes[first], boxes[second], 0.0)]
+        # nothing is left to find where all the rest of the group has been
+        first = first[_last_of_group(group, ~taken)[first] >= first + step]
         second = first + step
-        limit = slack * np.maximum(sides[first], sides[second])[:, [0, 1, 0, 1]]
-        close = (np.abs(boxes[first] - boxes[second]) <= limit * (1 + 1e-9)).all(axis=1) & ~taken[second]
-        for one, other in zip(first[close].tolist(), second[close].tolist(), strict=True):
-            iou = float(iou_matrix(boxes[[one, other]])[0, 1])
-            if iou >= NEAR_DUPLICATE_IOU:
-                taken[other] = True
-                pair = sorted((int(order[one]), int(order[other])), key=lambda index: int(rank[index]))
-                found.append((pair[0], pair[1], iou))
+        close = _close(boxes[first], boxes[second]) & ~taken[second]
+        one, other = first[close], second[close]
+        iou = iou_matrix(boxes[np.stack([one, other], axis=1)])[:, 0, 1]
+        near = iou >= NEAR_DUPLICATE_IOU
+        taken[other[near]] = True
+        for pair, value in zip(order[np.stack([one, other], axis=1)[near]].tolist(), iou[near].tolist(), strict=True):
+            lower, higher = sorted(pair, key=lambda index: int(rank[index]))
+            found.append((lower, higher, value))
         step += 1
     return sorted(found)
+
+
+def _reach(first: Boxes, second: Boxes, blur: float) -> NDArray[np.bool_]:
+    """Whether `second` begins no further right of `first` than a tenth of its width: no other reaches IoU 0.9."""
+    limit = (1.0 - NEAR_DUPLICATE_IOU) * (first[:, 2] - first[:, 0]) + blur
+    reaches: NDArray[np.bool_] = second[:, 0] - first[:, 0] <= limit
+    return reaches
+
+
+def _close(first: Boxes, second: Boxes) -> NDArray[np.bool_]:
+    """Whether no side of `second` is further from that of `first` than a tenth of the larger box."""
+    close = np.ones(len(first), dtype=bool)
+    for low, high in ((0, 2), (1, 3)):
+        longer = np.maximum(first[:, high] - first[:, low], second[:, high] - second[:, low])
+        limit = (1.0 - NEAR_DUPLICATE_IOU) * (1 + 1e-9) * longer
+        close &= np.abs(first[:, low] - second[:, low]) <= limit
+        close &= np.abs(first[:, high] - second[:, high]) <= limit
+    return close
+
+
+def _last_of_group(group: NDArray[np.int64], which: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Place of the last row of its group for which `which` is true, -1 if there is none; the groups are in order."""
+    starts = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
+    last = np.maximum.reduceat(np.where(which, np.arange(len(group)), -1), starts)
+    return np.repeat(last, np.diff(np.append(starts, len(group))))
+
+
+def _near_another(boxes: Boxes, group: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Boxes that may lie on another one of their group; in order, and few if few do."""
+    near = np.zeros(len(boxes), dtype=bool)
+    if len(boxes) == 0:
+        return np.flatnonzero(near)
+    # one whole number a box, to sort by: its group, then x_min in steps
+    bits = min(max(62 - int(group.max()).bit_length(), 0), 20)
+    left = boxes[:, 0] - boxes[:, 0].min()
+    scale = (2**bits - 1) / max(float(left.max()), 1.0)
+    order = np.argsort(group * 2**bits + (left * scale).astype(np.int64))
+    boxes, group = boxes.T[:, order].T, group[order]
+    # boxes of one step of x_min may come in either order
+    blur = 2.0 / scale if bits else np.inf
+    first, step = np.arange(len(boxes)), 1
+    while len(first) and step <= _STEPS:
+        first = first[first + step < len(boxes)]
+        second = first + step
+        same = group[first] == group[second]
+        first, second = first[same], second[same]
+        reaches = _reach(boxes[first], boxes[second], blur)
+        first, second = first[reaches], second[reaches]
+        close = _close(boxes[first], boxes[second])
+        near[order[first[close]]] = near[order[second[close]]] = True
+        step += 1
+    # crowded groups are left to the exact search whole
+    near[order[np.isin(group, group[first])]] = True
+    return np.flatnonzero(near)

@@ -1,159 +1,76 @@
 # SPDX-FileCopyrightText: groundset contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Reads COCO instances files (cocodataset.org, "Data format"): images, boxes, categories, licences.
-
-Only the fields that are needed are decoded: masks are never parsed, so crowds in any run-length form are fine.
-"""
+"""Reads COCO instances and captions files into our tables, with a verdict on every row that is left out or odd."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-import msgspec
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from groundset import licences
 from groundset.errors import DataError, Problem
-from groundset.geometry import area
-from groundset.sources import box_checks, json_faults
+from groundset.sources import box_checks, coco_file, json_faults
+from groundset.sources.coco_file import Annotations, Category, Image, LicenceEntry
 from groundset.sources.imported import (
     Imported,
     box_array,
     object_record_id,
     one_per_id,
     path_fault,
-    sorted_table,
     sorted_verdicts,
+    table,
 )
 from groundset.verdicts import Verdict
 
-SCHEMA = "sources/coco_instances"
 # COCO's own supercategories of these names are the design's categories (notes of section 8)
 CATEGORIES = ("person", "vehicle", "animal", "food")
+# a name that can have none of the faults of a path
+_PLAIN_NAME = r"\A[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\z"
+
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 
-# ids are kept as text, but one that fits no 64-bit integer is a slip
-Id = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+@dataclass(frozen=True)
+class _Images:
+    """The images that stay, in the order of the file.
 
+    Attributes:
+        id: Ids of the source; shape (n,).
+        size: Width and height in pixels; shape (n, 2).
+        rank: Each image's row in the table; shape (n,).
+        table: The table, sorted.
+    """
 
-class Image(msgspec.Struct, gc=False):
-    """One image record."""
-
-    id: Id
-    file_name: Annotated[str, msgspec.Meta(min_length=1)]
-    width: float | None = None
-    height: float | None = None
-    license: Id | None = None
-    flickr_url: str | None = None
-    coco_url: str | None = None
-
-
-class Annotation(msgspec.Struct, gc=False):
-    """One annotation record; `bbox` as the file writes it."""
-
-    id: Id
-    image_id: Id
-    category_id: Id
-    bbox: tuple[float, float, float, float]
-    iscrowd: Literal[0, 1] | None = None
-    area: float | None = None
-
-
-class Category(msgspec.Struct, gc=False):
-    """One category record."""
-
-    id: Id
-    name: str
-    supercategory: str | None = None
-
-
-class LicenceEntry(msgspec.Struct, gc=False):
-    """One entry of the file's licence table."""
-
-    id: Id
-    url: str | None = None
-
-
-class Instances(msgspec.Struct):
-    """The file, as far as it is read."""
-
-    images: list[Image]
-    annotations: list[Annotation]
-    categories: list[Category]
-    licenses: list[LicenceEntry] = []
-
-
-def _other_kind(document: Any) -> str:
-    if isinstance(document, list):
-        return "is a bare list, as results files are; the instances file is an object with images and annotations"
-    if not isinstance(document, dict):
-        return f"is {json_faults.shown(document)}, must be an object with images, annotations and categories"
-    annotations = document.get("annotations")
-    if "images" in document and "annotations" not in document:
-        return "has no annotations, as image-info files have none; take the instances file"
-    rows = [row for row in annotations if isinstance(row, dict)] if isinstance(annotations, list) else []
-    if any("segments_info" in row for row in rows):
-        return "is a panoptic file (segments_info, no boxes); take the instances file"
-    if rows and all("caption" in row and "bbox" not in row for row in rows):
-        return "is a captions file (no boxes); take the instances file"
-    return ""
-
-
-def _label(document: Any, path: json_faults.Parts) -> str:
-    names = {"images": "image", "annotations": "annotation", "categories": "category", "licenses": "licence"}
-    if len(path) < 2 or path[0] not in names or not isinstance(path[1], int):
-        return ""
-    record = document[path[0]][path[1]]
-    known = record.get("id") if isinstance(record, dict) else None
-    return f"{names[str(path[0])]} {known}" if isinstance(known, int | str) else ""
-
-
-def _ambiguous(file: str, key: str, rows: Sequence[Category] | Sequence[LicenceEntry]) -> list[Problem]:
-    by_id: dict[int, list[Any]] = {}
-    for row in rows:
-        by_id.setdefault(row.id, []).append(row)
-    return [
-        Problem(file, "", f"$.{key}", f"id {known} is there {len(same)} times, with different contents")
-        for known, same in by_id.items()
-        if any(row != same[0] for row in same)
-    ]
-
-
-def _decode(annotations: Path, images_folder: Path | None) -> Instances:
-    file = str(annotations)
-    problems = []
-    if images_folder is not None and not images_folder.is_dir():
-        problems.append(Problem(str(images_folder), "", "", "is no folder", "it should hold the source's photographs"))
-    try:
-        data = json_faults.read_bytes(annotations)
-    except DataError as error:
-        raise DataError(error.summary, [*error.problems, *problems]) from None
-    decoded = None
-    try:
-        decoded = msgspec.json.decode(data, type=Instances)
-    except (msgspec.MsgspecError, RecursionError, ValueError) as error:
-        found = json_faults.document_problems(file, data, SCHEMA, _label, _other_kind)
-        problems += found or [Problem(file, "", "", f"cannot be decoded: {error}")]
-    if decoded is not None:
-        problems += _ambiguous(file, "categories", decoded.categories)
-        problems += _ambiguous(file, "licenses", decoded.licenses)
-    if problems or decoded is None:
-        raise DataError(f"{file} cannot be read as COCO instances", problems)
-    return decoded
+    id: Integers
+    size: NDArray[np.float64]
+    rank: Integers
+    table: pa.Table
 
 
 def _image_id(known: int) -> str:
     return f"coco-{known}"
 
 
+def _texts(prefix: str, ids: Integers) -> pa.Array:
+    return pc.binary_join_element_wise(prefix, pc.cast(pa.array(ids), pa.string()), "")
+
+
 def _judge_images(images: Sequence[Image]) -> tuple[list[Image], list[Verdict]]:
     kept, doubled = one_per_id(images, lambda image: image.id)
     rejected = [Verdict(_image_id(image.id), "image", "duplicate_id", detail) for image, detail in doubled]
-    good = []
-    for image in kept:
+    plain = pc.match_substring_regex(pa.array([image.file_name for image in kept], pa.string()), _PLAIN_NAME)
+    good = np.asarray(plain, dtype=bool) & box_checks.are_sizes(_sizes(kept))
+    stays = np.ones(len(kept), dtype=bool)
+    for index in np.flatnonzero(~good).tolist():
+        image = kept[index]
         fault = path_fault(image.file_name)
         if fault:
             detail = f"file name {json_faults.shown(image.file_name)}: {fault}"
@@ -161,35 +78,43 @@ def _judge_images(images: Sequence[Image]) -> tuple[list[Image], list[Verdict]]:
         elif not box_checks.is_size(image.width, image.height):
             detail = f"width {image.width}, height {image.height}"
             rejected.append(Verdict(_image_id(image.id), "image", "no_size", detail))
-        else:
-            good.append(image)
-    return good, rejected
+        stays[index] = not fault and box_checks.is_size(image.width, image.height)
+    return kept if stays.all() else [kept[index] for index in np.flatnonzero(stays).tolist()], rejected
 
 
-def _image_table(images: Sequence[Image], table: Sequence[LicenceEntry], source_name: str) -> tuple[Any, list[Verdict]]:
-    addresses = {entry.id: entry.url for entry in table}
-    known = {entry.id: licences.by_address(entry.url) for entry in table}
+def _sizes(images: Sequence[Image]) -> NDArray[np.float64]:
+    sides = [[image.width for image in images], [image.height for image in images]]
+    return np.array(sides, dtype=np.float64).reshape(2, -1).T
+
+
+def _image_table(
+    images: Sequence[Image], entries: Sequence[LicenceEntry], source_name: str
+) -> tuple[_Images, list[Verdict]]:
+    addresses = {entry.id: entry.url for entry in entries}
+    known = {entry.id: licences.by_address(entry.url) for entry in entries}
+    stated = pa.array([image.license for image in images], pa.int64()).dictionary_encode()
+    numbers, of_image = stated.dictionary.to_pylist(), stated.indices
+    found = [known.get(number) for number in numbers]
     flagged = []
-    for image in images:
-        if image.license is not None and known.get(image.license) is None:
-            written = addresses.get(image.license)
-            detail = f"licence {image.license}: " + (written or "no address in the file's licence table")
-            flagged.append(Verdict(_image_id(image.id), "image", "unknown_licence", detail, hard=False))
+    unknown = pa.array([place for place, licence in enumerate(found) if licence is None], of_image.type)
+    for index in np.flatnonzero(pc.is_in(of_image, value_set=unknown)).tolist():
+        number = numbers[of_image[index].as_py()]
+        detail = f"licence {number}: " + (addresses.get(number) or "no address in the file's licence table")
+        flagged.append(Verdict(_image_id(images[index].id), "image", "unknown_licence", detail, hard=False))
+    ids, sizes = np.array([image.id for image in images], dtype=np.int64), _sizes(images)
     pages = [licences.photo_page_from_flickr(image.flickr_url) for image in images]
-    spdx = [None if image.license is None else known.get(image.license) for image in images]
+    image_ids = _texts("coco-", ids)
     nothing = [None] * len(images)
     columns = {
-        "image_id": [_image_id(image.id) for image in images],
+        "image_id": image_ids,
         "source": ["coco"] * len(images),
         "source_name": [source_name] * len(images),
-        "source_image_id": [str(image.id) for image in images],
+        "source_image_id": _texts("", ids),
         "file_name": [image.file_name for image in images],
-        "frame_width": [image.width for image in images],
-        "frame_height": [image.height for image in images],
-        "licence": [licence.spdx if licence else None for licence in spdx],
-        "licence_source": [
-            None if image.license is None else addresses.get(image.license) or str(image.license) for image in images
-        ],
+        "frame_width": sizes[:, 0],
+        "frame_height": sizes[:, 1],
+        "licence": pa.array([licence.spdx if licence else None for licence in found], pa.string()).take(of_image),
+        "licence_source": pa.array([addresses.get(n) or str(n) for n in numbers], pa.string()).take(of_image),
         "title": nothing,
         "author": nothing,
         "author_url": nothing,
@@ -198,99 +123,154 @@ def _image_table(images: Sequence[Image], table: Sequence[LicenceEntry], source_
         "flickr_id": [page[0] if page else None for page in pages],
         "rotation": nothing,
     }
-    return sorted_table("image", columns, ["image_id"]), flagged
+    order = np.asarray(pc.sort_indices(image_ids))
+    rank = np.empty(len(images), dtype=np.int64)
+    rank[order] = np.arange(len(images))
+    return _Images(ids, sizes, rank, table("image", columns).take(order).combine_chunks()), flagged
 
 
-def _record_id(annotation: Annotation) -> str:
-    return object_record_id(_image_id(annotation.image_id), f"a{annotation.id}")
+def _record_id(annotation_id: int, image_id: int) -> str:
+    return object_record_id(_image_id(image_id), f"a{annotation_id}")
+
+
+def _one_per_id(rows: Annotations) -> tuple[Annotations, list[Verdict]]:
+    ordered = np.sort(rows.id)
+    doubled = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(doubled):
+        return rows, []
+    places = np.flatnonzero(np.isin(rows.id, doubled))
+    some = rows.take(places)
+    areas = [None if np.isnan(area) else area for area in some.area.tolist()]
+    fields = (some.id, some.image_id, some.category_id, some.bbox.T, some.iscrowd)
+    records = list(zip(*(field.tolist() for field in fields), areas, strict=True))
+    _, out = one_per_id(range(len(records)), lambda place: some.id[place], lambda place: records[place])
+    stays = np.ones(len(rows), dtype=bool)
+    stays[places[[place for place, _ in out]]] = False
+    said = [Verdict(_record_id(*records[place][:2]), "object", "duplicate_id", detail) for place, detail in out]
+    return rows.take(stays), said
+
+
+def _places(values: Integers, among: Integers) -> Integers:
+    """Where each value stands in `among`, -1 where it does not."""
+    found: Integers = np.asarray(pc.fill_null(pc.index_in(pa.array(values), value_set=pa.array(among)), -1))
+    return found
 
 
 def _judge_boxes(
-    annotations: Sequence[Annotation],
+    rows: Annotations,
     boxes: NDArray[np.float64],
     sizes: NDArray[np.float64],
-    categories: dict[int, Category],
-    images: set[int],
-) -> tuple[NDArray[np.bool_], list[Verdict]]:
+    kinds: Integers,
+    images: Sequence[Image],
+) -> tuple[Mask, list[Verdict]]:
     """Which annotations stay, and a verdict for each that does not; the first rule that speaks is the one given."""
     side = box_checks.shorter_side(boxes)
-    outside = np.nan_to_num(box_checks.outside_px(boxes, sizes), nan=0.0)
-    no_category = np.fromiter((a.category_id not in categories for a in annotations), bool, len(annotations))
     no_size = np.isnan(sizes[:, 0])
+    outside = np.nan_to_num(box_checks.outside_px(boxes, sizes), nan=0.0)
     # without a size nothing can be outside: such rows are rejected for their image
     leaves = ~no_size & (outside > box_checks.OUTSIDE_PX)
-    bad = (side <= 0) | no_category | no_size | leaves
+    bad = (side <= 0) | (kinds < 0) | no_size | leaves
+    known = {image.id for image in images} if bad.any() else set()
     rejected = []
     for index in np.flatnonzero(bad).tolist():
-        row = annotations[index]
+        image_id, written = int(rows.image_id[index]), rows.bbox[:, index].tolist()
         measured: float | None = None
         limit: float | None = None
         if side[index] <= 0:
-            rule, detail = "degenerate_box", f"bbox {list(row.bbox)}"
+            rule, detail = "degenerate_box", f"bbox {written}"
             measured, limit = float(side[index]), 0.0
-        elif no_category[index]:
-            rule, detail = "unknown_category", f"category_id {row.category_id} is not in categories"
-        elif row.image_id not in images:
-            rule, detail = "unknown_image", f"image_id {row.image_id} is not in images"
+        elif kinds[index] < 0:
+            rule, detail = "unknown_category", f"category_id {rows.category_id[index]} is not in categories"
+        elif image_id not in known:
+            rule, detail = "unknown_image", f"image_id {image_id} is not in images"
         elif no_size[index]:
             rule, detail = "image_rejected", "its image was rejected"
         else:
             frame = f"{sizes[index, 0]:g} x {sizes[index, 1]:g}"
-            rule, detail = "box_outside_image", f"bbox {list(row.bbox)} leaves the image of {frame}"
+            rule, detail = "box_outside_image", f"bbox {written} leaves the image of {frame}"
             measured, limit = float(outside[index]), box_checks.OUTSIDE_PX
-        rejected.append(Verdict(_record_id(row), "object", rule, detail, measured, limit))
+        record_id = _record_id(int(rows.id[index]), image_id)
+        rejected.append(Verdict(record_id, "object", rule, detail, measured, limit))
     return ~bad, rejected
 
 
-def _flags(annotations: Sequence[Annotation], boxes: NDArray[np.float64]) -> list[Verdict]:
-    box_areas = area(boxes)
+def _flags(rows: Annotations, boxes: NDArray[np.float64], group: Integers) -> list[Verdict]:
     # a mask covers whole pixels, a box ends where it ends: a pixel a side is rounding
     most = (boxes[:, 2] - boxes[:, 0] + 1.0) * (boxes[:, 3] - boxes[:, 1] + 1.0)
-    masks = np.array([np.nan if a.area is None else a.area for a in annotations], dtype=np.float64)
+    odd = np.flatnonzero((rows.area <= 0) | (rows.area > most))
     flagged = []
-    for index in np.flatnonzero((masks <= 0) | (masks > most)).tolist():
-        detail = f"mask area {masks[index]:g}, box area {box_areas[index]:g}"
-        record_id, measured, limit = _record_id(annotations[index]), float(masks[index]), float(box_areas[index])
-        flagged.append(Verdict(record_id, "object", "area_contradicts_box", detail, measured, limit, hard=False))
-    single = [index for index, a in enumerate(annotations) if a.iscrowd != 1]
-    ids = np.array([annotations[index].id for index in single], dtype=np.int64)
-    _, image = np.unique([annotations[index].image_id for index in single], return_inverse=True)
-    kinds, kind = np.unique([annotations[index].category_id for index in single], return_inverse=True)
-    rank = np.empty(len(single), dtype=np.int64)
-    rank[np.argsort(ids)] = np.arange(len(single))
-    group = image * len(kinds) + kind
-    for one, other, iou in box_checks.near_duplicates(boxes[single], group, rank):
-        detail = f"lies on a{annotations[single[one]].id} of the same category"
-        record_id = _record_id(annotations[single[other]])
-        limit = box_checks.NEAR_DUPLICATE_IOU
-        flagged.append(Verdict(record_id, "object", "near_duplicate_box", detail, iou, limit, hard=False))
+
+    def flag(index: int, rule: str, detail: str, measured: float, limit: float) -> None:
+        record_id = _record_id(int(rows.id[index]), int(rows.image_id[index]))
+        flagged.append(Verdict(record_id, "object", rule, detail, measured, limit, hard=False))
+
+    for index, box_area in zip(odd.tolist(), box_checks.areas(boxes[odd]).tolist(), strict=True):
+        mask_area = float(rows.area[index])
+        detail = f"mask area {mask_area:g}, box area {box_area:g}"
+        flag(index, "area_contradicts_box", detail, mask_area, box_area)
+    single = np.flatnonzero(rows.iscrowd != 1)
+    for one, other, iou in box_checks.near_duplicates(boxes[single], group[single], rows.id[single]):
+        detail = f"lies on a{rows.id[single[one]]} of the same category"
+        flag(int(single[other]), "near_duplicate_box", detail, iou, box_checks.NEAR_DUPLICATE_IOU)
     return flagged
 
 
+def _order(image_rank: Integers, ids: Integers) -> Integers:
+    """The order of rows by image, then by the text of the object's id, for which a10 comes before a9."""
+    digits = len(str(int(ids.max(initial=0))))
+    images = int(image_rank.max(initial=0)) + 1
+    if ids.min(initial=0) < 0 or images * 10**digits * (digits + 1) >= 2**63:
+        keys = pa.table({"image": image_rank, "object": _texts("a", ids)})
+        order: Integers = np.asarray(pc.sort_indices(keys, [("image", "ascending"), ("object", "ascending")]))
+        return order
+    tens = 10 ** np.arange(digits, dtype=np.int64)
+    length = np.maximum(np.searchsorted(tens, ids, side="right"), 1)
+    # as text, ids compare like numbers that were filled up with zeros to one length; of equal ones the shorter is first
+    return np.argsort((image_rank * 10**digits + ids * tens[digits - length]) * (digits + 1) + length)
+
+
+def _some(rows: NDArray[np.float64], which: Mask) -> NDArray[np.float64]:
+    """Rows of an array whose columns lie one after the other in memory, as do those of the result."""
+    return rows if which.all() else rows.T[:, which].T
+
+
+def _read_file(path: Path, images_folder: Path | None) -> tuple[coco_file.InstancesFile[None], Annotations]:
+    problems = []
+    if images_folder is not None and not images_folder.is_dir():
+        problems.append(Problem(str(images_folder), "", "", "is no folder", "it should hold the source's photographs"))
+    try:
+        content = coco_file.read_instances(path)
+    except DataError as error:
+        raise DataError(error.summary, [*error.problems, *problems]) from None
+    if problems:
+        raise DataError(f"{path} cannot be read as COCO instances", problems)
+    return content
+
+
 def _object_table(
-    annotations: Sequence[Annotation],
+    rows: Annotations,
     boxes: NDArray[np.float64],
-    sizes: NDArray[np.float64],
-    categories: dict[int, Category],
-) -> Any:
-    labels = {known: category.name for known, category in categories.items()}
-    kinds = {
-        known: category.supercategory if category.supercategory in CATEGORIES else None
-        for known, category in categories.items()
-    }
+    places: tuple[Integers, Integers],
+    images: _Images,
+    categories: Sequence[Category],
+) -> pa.Table:
+    order = _order(images.rank[places[0]], rows.id)
+    rows, boxes, image, kind = rows.take(order), boxes.T[:, order].T, places[0][order], pa.array(places[1][order])
+    sizes = images.size[image]
+    named = [category.supercategory if category.supercategory in CATEGORIES else None for category in categories]
     columns = {
-        "object_id": [f"a{row.id}" for row in annotations],
-        "image_id": [_image_id(row.image_id) for row in annotations],
-        "label": [labels[row.category_id] for row in annotations],
-        "category": [kinds[row.category_id] for row in annotations],
+        "object_id": _texts("a", rows.id),
+        "image_id": images.table["image_id"].combine_chunks().take(pa.array(images.rank[image])),
+        "label": pa.array([category.name for category in categories], pa.string()).take(kind),
+        "category": pa.array(named, pa.string()).take(kind),
         "bbox_xyxy": box_array(boxes),
         "frame_width": sizes[:, 0],
         "frame_height": sizes[:, 1],
-        "is_group": [-1 if row.iscrowd is None else row.iscrowd for row in annotations],
-        "is_depiction": np.full(len(annotations), -1, dtype=np.int64),
-        "mask_area": [None if row.area is None else row.area + 0.0 for row in annotations],
+        "is_group": rows.iscrowd,
+        "is_depiction": np.full(len(rows), -1, dtype=np.int64),
+        "mask_area": pa.array(rows.area + 0.0, pa.float64(), mask=np.isnan(rows.area)),
     }
-    return sorted_table("object", columns, ["image_id", "object_id"])
+    return table("object", columns)
 
 
 def read(
@@ -323,32 +303,28 @@ def read(
         UsageError: The declared box convention is not known.
     """
     box_checks.check_convention_names(box_format, box_unit)
-    content = _decode(annotations, images_folder)
-    images, rejected = _judge_images(content.images)
-    rows, doubled = one_per_id(content.annotations, lambda row: row.id)
-    rejected += [Verdict(_record_id(row), "object", "duplicate_id", detail) for row, detail in doubled]
+    content, rows = _read_file(annotations, images_folder)
+    rows_in = {"image": len(content.images), "object": len(rows)}
+    good, rejected = _judge_images(content.images)
+    images, flagged = _image_table(good, content.licenses, source_name)
+    rows, doubled = _one_per_id(rows)
 
-    size_of = {image.id: (image.width, image.height) for image in images}
-    unknown = (np.nan, np.nan)
-    sizes = np.array([size_of.get(row.image_id, unknown) for row in rows], dtype=np.float64).reshape(-1, 2)
-    written = box_checks.box_values([row.bbox for row in rows])
-    known = ~np.isnan(sizes[:, 0])
-    box_checks.require_convention(str(annotations), written[known], sizes[known], box_format, box_unit)
-
+    image = _places(rows.image_id, images.id)
+    kind = _places(rows.category_id, np.array([category.id for category in content.categories], dtype=np.int64))
+    # the place -1 is that of no image
+    sizes = np.stack([np.append(side, np.nan)[image] for side in images.size.T]).T
+    written, known = box_checks.box_values(rows.bbox.T), image >= 0
+    file = str(annotations)
+    box_checks.require_convention(file, _some(written, known), _some(sizes, known), box_format, box_unit)
     # a box of an image without a size can still be degenerate, in whatever unit
-    frames = np.where(np.isnan(sizes), 1.0, sizes)
-    boxes = box_checks.to_xyxy_px(written, frames, box_format, box_unit)
-    categories = {category.id: category for category in content.categories}
-    stays, said = _judge_boxes(rows, boxes, sizes, categories, {image.id for image in content.images})
-    rejected += said
-    kept = [row for row, stay in zip(rows, stays.tolist(), strict=True) if stay]
-    boxes, sizes = boxes[stays], sizes[stays]
-    image_table, flagged = _image_table(images, content.licenses, source_name)
+    boxes = box_checks.to_xyxy_px(written, np.where(np.isnan(sizes), 1.0, sizes), box_format, box_unit)
+    stays, said = _judge_boxes(rows, boxes, sizes, kind, content.images)
+    kept, boxes, image, kind = rows.take(stays), _some(boxes, stays), image[stays], kind[stays]
     return Imported(
-        images=image_table,
-        objects=_object_table(kept, boxes, sizes, categories),
+        images=images.table,
+        objects=_object_table(kept, boxes, (image, kind), images, content.categories),
         dialogues=None,
-        rejected=sorted_verdicts(rejected),
-        flagged=sorted_verdicts([*flagged, *_flags(kept, boxes)]),
-        rows_in={"image": len(content.images), "object": len(content.annotations)},
+        rejected=sorted_verdicts([*rejected, *doubled, *said]),
+        flagged=sorted_verdicts([*flagged, *_flags(kept, boxes, image * len(content.categories) + kind)]),
+        rows_in=rows_in,
     )

@@ -8,6 +8,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -38,6 +39,8 @@ class Imported:
         rejected: Hard verdicts, one for each row that was left out.
         flagged: Soft verdicts.
         rows_in: Rows that the source holds, by kind: image, object, dialogue.
+        notes: What the reader found out about the source as a whole, such as the revision of its format.
+        opened: Files beside the one named that the tables depend on, there or not, such as shards of a folder.
     """
 
     images: pa.Table
@@ -46,6 +49,8 @@ class Imported:
     rejected: tuple[Verdict, ...]
     flagged: tuple[Verdict, ...]
     rows_in: dict[str, int]
+    notes: tuple[str, ...] = ()
+    opened: tuple[Path, ...] = ()
 
 
 def object_record_id(image_id: str, object_id: str) -> str:
@@ -94,10 +99,16 @@ def path_fault(file_name: str) -> str:
     return ""
 
 
-def one_per_id(rows: Sequence[Row], id_of: Callable[[Row], Hashable]) -> tuple[list[Row], list[tuple[Row, str]]]:
+def _itself(row: object) -> object:
+    return row
+
+
+def one_per_id(
+    rows: Sequence[Row], id_of: Callable[[Row], Hashable], content_of: Callable[[Row], object] = _itself
+) -> tuple[list[Row], list[tuple[Row, str]]]:
     """Takes out rows whose id occurs more than once.
 
-    Rows that are equal in every field are one row: the first stays. Rows that differ are all taken out, since nothing
+    Rows that are equal in content are one row: the first stays. Rows that differ are all taken out, since nothing
     says which of them is right.
 
     Returns:
@@ -106,16 +117,17 @@ def one_per_id(rows: Sequence[Row], id_of: Callable[[Row], Hashable]) -> tuple[l
     counts = Counter(map(id_of, rows))
     if len(counts) == len(rows):
         return list(rows), []
-    doubled: dict[Hashable, list[Row]] = defaultdict(list)
+    contents: dict[Hashable, list[object]] = defaultdict(list)
     for row in rows:
         if counts[id_of(row)] > 1:
-            doubled[id_of(row)].append(row)
+            contents[id_of(row)].append(content_of(row))
+    differ = {key: any(content != same[0] for content in same) for key, same in contents.items()}
     kept, out, seen = [], [], set()
     for row in rows:
         key = id_of(row)
         if counts[key] == 1:
             kept.append(row)
-        elif any(other != row for other in doubled[key]):
+        elif differ[key]:
             out.append((row, f"{counts[key]} records carry this id and differ"))
         elif key in seen:
             out.append((row, f"{counts[key]} equal records carry this id; one of them stays"))
@@ -130,11 +142,19 @@ def box_array(boxes: NDArray[np.float64]) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(np.arange(0, 4 * len(boxes) + 1, 4, dtype=np.int32)), boxes.reshape(-1))
 
 
+def table(schema_name: str, columns: dict[str, Any]) -> pa.Table:
+    """A table with the types of `schemas/<schema_name>`, each column in one chunk."""
+    schema = arrow_schema(schema_name)
+    arrays = [
+        column if isinstance(column, pa.Array) and column.type == field.type else pa.array(column, type=field.type)
+        for field, column in ((field, columns[field.name]) for field in schema)
+    ]
+    return pa.table(arrays, schema=schema)
+
+
 def sorted_table(schema_name: str, columns: dict[str, Any], sort_by: Iterable[str]) -> pa.Table:
     """A table with the types of `schemas/<schema_name>`, sorted by the columns named, in one chunk."""
-    schema = arrow_schema(schema_name)
-    table = pa.table([pa.array(columns[field.name], type=field.type) for field in schema], schema=schema)
-    return table.sort_by([(name, "ascending") for name in sort_by]).combine_chunks()
+    return table(schema_name, columns).sort_by([(name, "ascending") for name in sort_by]).combine_chunks()
 
 
 def sorted_verdicts(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:

@@ -1,15 +1,17 @@
 # SPDX-FileCopyrightText: groundset contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Decodes the lines of an InViG JSONL file and names every line that is wrong."""
+"""Decodes JSON Lines of InViG, names every line that is wrong, and reads the lines of the publisher's own form."""
 
 from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -17,12 +19,13 @@ from groundset import splits
 from groundset.errors import DataError, Problem
 from groundset.schema import json_path
 from groundset.sources import json_faults
+from groundset.sources.invig_forms import OFFICIAL, Form, candidate_fields, form_of
+from groundset.sources.invig_records import Box, Content, Photo, Record
 
-SCHEMA = "sources/invig_line"
-
-Box = tuple[float, float, float, float]
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 Name = Annotated[str, msgspec.Meta(min_length=1)]
+Fault = tuple[str, str]
+Decoded = TypeVar("Decoded", bound=msgspec.Struct)
 
 
 class Ann(msgspec.Struct):
@@ -36,7 +39,7 @@ class Ann(msgspec.Struct):
 
 
 class Line(msgspec.Struct):
-    """One line of the file, as far as it is read."""
+    """One line of the publisher's file, as far as it is read."""
 
     id: Int64 | Name
     filename: Name
@@ -50,24 +53,25 @@ class Line(msgspec.Struct):
 class _Part:
     """What one split of the file holds."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[tuple[int, Any], ...]
     problems: tuple[tuple[int, str, str], ...]
     line_count: int
 
 
-def _line_problems(line: bytes) -> list[tuple[str, str]]:
+def _line_problems(line: bytes, form: Form) -> list[Fault]:
     message = json_faults.text_fault(line)
     if message:
         return [("", message.replace(" (line 1)", ""))]
     document, message = json_faults.parse(line)
     if message:
         return [("", re.sub(r"line 1, (column [0-9]+), byte [0-9]+", r"\1", message))]
-    if isinstance(document, dict) and "ann" not in document and ("dialog" in document or "ref_list" in document):
-        return [("", "is a record of the Hugging Face copy; this reader takes the publisher's JSONL")]
-    return [(json_path(path), message) for path, message in json_faults.schema_faults(document, SCHEMA)]
+    other = form_of(document) if isinstance(document, dict) else None
+    if other is not None and other != form:
+        return [("", f"is a record of {other.name}, but the file begins with one of {form.name}")]
+    return [(json_path(path), message) for path, message in json_faults.schema_faults(document, form.record_schema)]
 
 
-def _content_problems(line: Line) -> list[tuple[str, str]]:
+def _official_faults(line: Line) -> list[Fault]:
     found = []
     questions, answers = len(line.ann.questions), len(line.ann.answers)
     if questions != answers:
@@ -78,8 +82,12 @@ def _content_problems(line: Line) -> list[tuple[str, str]]:
     return found
 
 
-def _read_part(split: splits.Range) -> _Part:
-    decoder = msgspec.json.Decoder(Line)
+def _no_faults(line: msgspec.Struct) -> list[Fault]:
+    return []
+
+
+def _read_part(split: splits.Range, form: Form, kind: type[Decoded], faults: Callable[[Decoded], list[Fault]]) -> _Part:
+    decoder = msgspec.json.Decoder(kind)
     data = split.read()
     if split.start == 0:
         data = data.removeprefix(codecs.BOM_UTF8)
@@ -91,21 +99,34 @@ def _read_part(split: splits.Range) -> _Part:
         try:
             line = decoder.decode(row)
         except (msgspec.MsgspecError, RecursionError, ValueError) as error:
-            found = _line_problems(row) or [("", f"cannot be decoded: {error}")]
+            found = _line_problems(row, form) or [("", f"cannot be decoded: {error}")]
         else:
-            found = _content_problems(line)
+            found = faults(line)
             if not row.isascii() and (fault := json_faults.text_fault(row)):
                 found = [("", fault.replace(" (line 1)", ""))]
-            lines.append(line)
+            lines.append((number, line))
         problems += [(number, path, message) for path, message in found]
     return _Part(tuple(lines), tuple(problems), len(rows))
 
 
-def read_lines(path: Path, executor: Executor | None) -> list[Line]:
-    """All lines of the file, in order.
+def decode_lines(
+    path: Path,
+    form: Form,
+    kind: type[Decoded],
+    executor: Executor | None,
+    faults: Callable[[Decoded], list[Fault]] = _no_faults,
+) -> tuple[list[tuple[int, Decoded]], list[Problem]]:
+    """All lines of a file that can be decoded, with their numbers from 1, and a problem for everything that is wrong.
+
+    Args:
+        path: The file.
+        form: The form that its lines have.
+        kind: What a line is decoded to.
+        executor: Who decodes the pieces of the file; threads of this machine if none is given.
+        faults: Further faults of a decoded line, as path and message.
 
     Raises:
-        DataError: The file cannot be read or a line is wrong; names every wrong line.
+        DataError: The file as a whole cannot be read as lines of JSON.
     """
     file = str(path)
     json_faults.require_file(path)
@@ -117,33 +138,44 @@ def read_lines(path: Path, executor: Executor | None) -> list[Line]:
         raise DataError(f"{file} cannot be read", [Problem(file, "", "", json_faults.open_fault(error))]) from None
     whole = json_faults.text_fault(head) if head.startswith((*json_faults.UTF16, *json_faults.MAGIC)) else ""
     if head.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"["):
-        whole = "is one JSON list; this reader takes the publisher's JSONL, one object a line"
+        whole = "is one JSON list; this reader takes JSON Lines, one object a line"
     if whole:
         raise DataError(f"{file} cannot be read as InViG JSONL", [Problem(file, "", "", whole)])
-    lines: list[Line] = []
+    lines: list[tuple[int, Decoded]] = []
     problems, before = [], 0
-    for part in splits.walk(_read_part, ranges, executor):
-        lines += part.lines
+    read = partial(_read_part, form=form, kind=kind, faults=faults)
+    for part in splits.walk(read, ranges, executor):
+        lines += [(before + number, line) for number, line in part.lines]
         problems += [Problem(file, f"line {before + n}", place, message) for n, place, message in part.problems]
         before += part.line_count
     if not lines and not problems:
         problems = [Problem(file, "", "", "is empty")]
-    if problems:
-        raise DataError(f"{file} cannot be read as InViG JSONL", problems)
-    return lines
+    return lines, problems
 
 
-def _ref_boxes(line: Line) -> list[Box]:
-    boxes = [box for box in line.ann.ref_bboxes if isinstance(box, tuple)]
+def _record(line: Line) -> Record:
+    boxes = tuple(box for box in line.ann.ref_bboxes if isinstance(box, tuple))
     flat = [box for box in line.ann.ref_bboxes if not isinstance(box, tuple)]
-    return [(flat[0], flat[1], flat[2], flat[3])] if flat else boxes
+    pairs = zip(line.ann.questions, line.ann.answers, strict=True)
+    return Record(
+        id=str(line.id),
+        photo=Photo(line.filename, line.width, line.height, tuple(line.ann.bboxes)),
+        label=None if line.label is None else str(line.label),
+        utterances=(line.ann.ref_exp, *(text for pair in pairs for text in pair)),
+        ref_boxes=((flat[0], flat[1], flat[2], flat[3]),) if flat else boxes,
+    )
 
 
-def ref_keys(line: Line) -> list[tuple[str, Box]]:
-    """For each ref box the object it is: a box of `bboxes` that equals it, else one of its own."""
-    free = list(enumerate(line.ann.bboxes))
-    keys = []
-    for number, box in enumerate(_ref_boxes(line)):
-        match = next((place for place, (_, other) in enumerate(free) if other == box), None)
-        keys.append((f"r{number}" if match is None else f"b{free.pop(match)[0]}", box))
-    return keys
+def read(path: Path, executor: Executor | None) -> Content:
+    """Reads the publisher's own JSONL (InViG-Dataset-API, README).
+
+    Turn 1 is `ann.ref_exp`; each later turn is a question of `ann.questions` with the answer of `ann.answers` at the
+    same place, so lists of unequal length are an error: cutting to the shorter would lose turns.
+
+    Raises:
+        DataError: The file cannot be read or a line is wrong; names every wrong line.
+    """
+    lines, problems = decode_lines(path, OFFICIAL, Line, executor, _official_faults)
+    if problems:
+        raise DataError(f"{path} cannot be read as InViG JSONL", problems)
+    return Content([_record(line) for _, line in lines], candidate_fields=candidate_fields(OFFICIAL, ("ann",)))

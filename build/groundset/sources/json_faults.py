@@ -11,8 +11,9 @@ import codecs
 import errno
 import json
 import math
+import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ MAGIC = {b"PK\x03\x04": "a zip archive", b"\x1f\x8b": "a gzip archive"}
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _CHUNK = 1 << 24
 _SHOWN = 40
+_JSON_BLANKS = " \t\n\r"
+_BLANK = re.compile(f"[{_JSON_BLANKS}]*")
 
 
 def open_fault(error: OSError) -> str:
@@ -98,9 +101,12 @@ def shown(value: Any) -> str:
 
 def parse(data: bytes) -> tuple[Any, str]:
     """The document, or why it is no JSON. Numbers that are not finite are let through, so that they can be placed."""
-    text = data.decode("utf-8")
+    return _parsed(data.decode("utf-8"), None)
+
+
+def _parsed(text: str, object_hook: Callable[[dict[str, Any]], Any] | None) -> tuple[Any, str]:
     try:
-        return json.loads(text), ""
+        return json.loads(text, object_hook=object_hook), ""
     except json.JSONDecodeError as error:
         at = len(text[: error.pos].encode())
         where = f"line {error.lineno}, column {error.colno}, byte {at}"
@@ -191,11 +197,13 @@ def _wording(error: Any) -> str:
 
 def schema_faults(document: Any, schema_name: str) -> list[tuple[Parts, str]]:
     """Everything in a parsed document that is not JSON or breaks `schemas/<schema_name>`; changes the document."""
+    return _faults(document, load(schema_name), jsonschema_rs.Draft202012Validator(load(schema_name)))
+
+
+def _faults(document: Any, schema: dict[str, Any], validator: Any) -> list[tuple[Parts, str]]:
     document, found = _mended(document)
-    schema = load(schema_name)
     try:
-        errors = jsonschema_rs.Draft202012Validator(schema).iter_errors(document)
-        broken = [(tuple(error.instance_path), _wording(error)) for error in errors]
+        broken = [(tuple(error.instance_path), _wording(error)) for error in validator.iter_errors(document)]
     except ValueError as error:
         broken = [((), f"cannot be checked: {str(error)[:80]}")]
     odd = {path for path, _ in found}
@@ -203,23 +211,89 @@ def schema_faults(document: Any, schema_name: str) -> list[tuple[Parts, str]]:
     return found + list(_float_ids(schema, document, ()))
 
 
+def _members(text: str, listed: Collection[str]) -> Iterator[tuple[str, int | None, Any]]:
+    """Members of a JSON object as (key, None, value), lists under the keys `listed` item by item.
+
+    Such a list comes as (key, None, []) and then (key, index, item) for each of its items. The text must be an object.
+    """
+    decode = json.JSONDecoder().raw_decode
+
+    def blank(at: int) -> int:
+        found = _BLANK.match(text, at)
+        return found.end() if found else at
+
+    at = blank(blank(0) + 1)
+    while text[at] != "}":
+        key, at = decode(text, at)
+        at = blank(blank(at) + 1)
+        if key in listed and text[at] == "[":
+            yield key, None, []
+            at = blank(at + 1)
+            index = 0
+            while text[at] != "]":
+                item, at = decode(text, at)
+                yield key, index, item
+                at = blank(at)
+                at = blank(at + 1) if text[at] == "," else at
+                index += 1
+            at += 1
+        else:
+            value, at = decode(text, at)
+            yield key, None, value
+        at = blank(at)
+        at = blank(at + 1) if text[at] == "," else at
+
+
+def _sketch(text: str, listed: Collection[str]) -> Any:
+    if not text.lstrip(_JSON_BLANKS).startswith("{"):
+        return [] if text.lstrip(_JSON_BLANKS).startswith("[") else json.loads(text)
+    sketch: dict[str, Any] = {}
+    seen: set[tuple[str, tuple[str, ...]]] = set()
+    for key, index, value in _members(text, listed):
+        if index is None:
+            sketch[key] = value
+            seen = {row for row in seen if row[0] != key}
+        elif isinstance(value, dict) and (key, tuple(value)) not in seen:
+            seen.add((key, tuple(value)))
+            sketch[key].append(dict.fromkeys(value))
+    return sketch
+
+
 def document_problems(
-    file: str, data: bytes, schema_name: str, label: Callable[[Any, Parts], str], hint: Callable[[Any], str]
+    file: str, text: str, schema_name: str, label: Callable[[str, Any], str], hint: Callable[[Any], str]
 ) -> list[Problem]:
-    """Every problem of a whole-file JSON document.
+    """Every problem of a whole-file JSON document whose schema describes an object with lists of records.
+
+    No more than one record at a time is held parsed.
 
     Args:
         file: What to call the file.
-        data: Its bytes, UTF-8.
+        text: Its text.
         schema_name: The schema that it must keep.
-        label: Names the record that a path leads into.
-        hint: Recognises another kind of file; if it answers, its answer is the only problem.
+        label: Names a record by the key of its list and its content.
+        hint: Recognises another kind of file by a sketch of it: lists of records hold one record for each set of keys
+            that occurs, without values. If it answers, its answer is the only problem.
     """
-    document, message = parse(data)
+    _, message = _parsed(text, lambda _: None)
     if message:
         return [Problem(file, "", "", message)]
-    other = hint(document)
+    schema = load(schema_name)
+    lists = {key: node["items"] for key, node in schema["properties"].items() if "items" in node}
+    sketch = _sketch(text, lists)
+    other = hint(sketch)
     if other:
         return [Problem(file, "", "", other)]
-    found = schema_faults(document, schema_name)
-    return [Problem(file, label(document, path), json_path(path), message) for path, message in found]
+    if not isinstance(sketch, dict):
+        found = schema_faults(json.loads(text), schema_name)
+        return [Problem(file, "", json_path(path), message) for path, message in found]
+    validators = {key: jsonschema_rs.Draft202012Validator(node) for key, node in lists.items()}
+    outer: dict[str, Any] = {}
+    inner: dict[str, list[Problem]] = {}
+    for key, index, value in _members(text, lists):
+        if index is None:
+            outer[key], inner[key] = value, []
+            continue
+        for path, message in _faults(value, lists[key], validators[key]):
+            inner[key].append(Problem(file, label(key, value), json_path((key, index, *path)), message))
+    problems = [Problem(file, "", json_path(path), message) for path, message in schema_faults(outer, schema_name)]
+    return problems + [problem for found in inner.values() for problem in found]

@@ -1,0 +1,250 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The content of COCO's JSON files (cocodataset.org, "Data format"), and what is wrong with a file that is none.
+
+Only the fields that are needed are decoded: masks are never parsed, so crowds in any run-length form are fine. The
+annotations of a large file are decoded piece by piece into columns, so that no more than a piece of them is ever there
+as objects.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from groundset.errors import DataError, Problem
+from groundset.sources import json_faults, json_pieces
+
+Rows = TypeVar("Rows")
+Record = TypeVar("Record")
+Part = TypeVar("Part")
+
+# ids are kept as text, but one that fits no 64-bit integer is a slip
+Id = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
+
+class Image(msgspec.Struct, gc=False):
+    """One image record."""
+
+    id: Id
+    file_name: Annotated[str, msgspec.Meta(min_length=1)]
+    width: float | None = None
+    height: float | None = None
+    license: Id | None = None
+    flickr_url: str | None = None
+    coco_url: str | None = None
+
+
+class Annotation(msgspec.Struct, gc=False):
+    """One annotation record; `bbox` as the file writes it."""
+
+    id: Id
+    image_id: Id
+    category_id: Id
+    bbox: tuple[float, float, float, float]
+    iscrowd: Literal[0, 1] | None = None
+    area: float | None = None
+
+
+class Caption(msgspec.Struct, gc=False):
+    """One annotation record of a captions file."""
+
+    id: Id
+    image_id: Id
+    caption: str
+
+
+class Category(msgspec.Struct, gc=False):
+    """One category record."""
+
+    id: Id
+    name: str
+    supercategory: str | None = None
+
+
+class LicenceEntry(msgspec.Struct, gc=False):
+    """One entry of the file's licence table."""
+
+    id: Id
+    url: str | None = None
+
+
+class InstancesFile(msgspec.Struct, Generic[Rows]):
+    """An instances file, as far as it is read."""
+
+    images: list[Image]
+    annotations: Rows
+    categories: list[Category]
+    licenses: list[LicenceEntry] = []
+
+
+class CaptionsFile(msgspec.Struct, Generic[Rows]):
+    """A captions file, as far as it is read."""
+
+    annotations: Rows
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """Annotation records as columns of n values.
+
+    Attributes:
+        id: Ids, int64.
+        image_id: Ids of their images, int64.
+        category_id: Ids of their categories, int64.
+        bbox: Boxes as the file writes them, float64; shape (4, n).
+        iscrowd: int8; -1 where the record does not say.
+        area: Areas of the masks, float64; NaN where the record does not say.
+    """
+
+    id: NDArray[np.int64]
+    image_id: NDArray[np.int64]
+    category_id: NDArray[np.int64]
+    bbox: NDArray[np.float64]
+    iscrowd: NDArray[np.int8]
+    area: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+    def take(self, index: NDArray[Any]) -> Annotations:
+        """The records at these places, or where this mask is true."""
+        return Annotations(*(getattr(self, field.name)[..., index] for field in fields(self)))
+
+
+def columns(rows: Sequence[Annotation]) -> Annotations:
+    """The records as columns."""
+    boxes = np.fromiter(chain.from_iterable([row.bbox for row in rows]), np.float64, 4 * len(rows))
+    return Annotations(
+        id=np.array([row.id for row in rows], dtype=np.int64),
+        image_id=np.array([row.image_id for row in rows], dtype=np.int64),
+        category_id=np.array([row.category_id for row in rows], dtype=np.int64),
+        bbox=boxes.reshape(-1, 4).T,
+        iscrowd=np.array([-1 if row.iscrowd is None else row.iscrowd for row in rows], dtype=np.int8),
+        area=np.array([row.area for row in rows], dtype=np.float64),
+    )
+
+
+def joined(parts: Sequence[Annotations]) -> Annotations:
+    """Columns one after the other."""
+    return Annotations(
+        *(np.concatenate([getattr(part, field.name) for part in parts], axis=-1) for field in fields(Annotations))
+    )
+
+
+def read_instances(path: Path) -> tuple[InstancesFile[None], Annotations]:
+    """The content of an instances file.
+
+    Raises:
+        DataError: The file cannot be read or is no instances file.
+    """
+    content, parts = _read(path, InstancesFile, list[Annotation], columns)
+    problems = _ambiguous(path, "categories", content.categories) + _ambiguous(path, "licenses", content.licenses)
+    if problems:
+        raise DataError(f"{path} cannot be read as COCO instances", problems)
+    return content, joined(parts)
+
+
+def read_captions(path: Path) -> list[Caption]:
+    """The captions of a captions file.
+
+    Raises:
+        DataError: The file cannot be read or is no captions file.
+    """
+    _, parts = _read(path, CaptionsFile, list[Caption], list)
+    return [row for part in parts for row in part]
+
+
+def _read(
+    path: Path, document: Any, records: type[list[Record]], keep: Callable[[list[Record]], Part]
+) -> tuple[Any, list[Part]]:
+    """The document without its annotations, and what is kept of these."""
+    json_faults.require_file(path)
+    parts: list[Part] = []
+    decoder = msgspec.json.Decoder(records)
+    rest = json_pieces.each_piece(path, "annotations", lambda piece: parts.append(keep(decoder.decode(piece))))
+    if rest is not None:
+        with contextlib.suppress(msgspec.MsgspecError, RecursionError, ValueError):
+            content = msgspec.json.decode(rest.document, type=document[str])
+            if content.annotations == rest.stand_in:
+                content.annotations = None
+                return content, parts
+    parts.clear()
+    data = json_faults.read_bytes(path)
+    try:
+        content = msgspec.json.decode(data, type=document[records])
+    except (msgspec.MsgspecError, RecursionError, ValueError) as error:
+        text = data.decode("utf-8")
+        del data
+        raise _not_read(path, document, text, str(error)) from None
+    parts.append(keep(content.annotations))
+    content.annotations = None
+    return content, parts
+
+
+def _not_read(path: Path, document: Any, text: str, message: str) -> DataError:
+    if document is InstancesFile:
+        name, schema, hint = "instances", "sources/coco_instances", _no_instances
+    else:
+        name, schema, hint = "captions", "sources/coco_captions", _no_captions
+    found = json_faults.document_problems(str(path), text, schema, _label, hint)
+    problems = found or [Problem(str(path), "", "", f"cannot be decoded: {message}")]
+    return DataError(f"{path} cannot be read as COCO {name}", problems)
+
+
+def _records(sketch: Any) -> list[Any]:
+    annotations = sketch.get("annotations")
+    return [row for row in annotations if isinstance(row, dict)] if isinstance(annotations, list) else []
+
+
+def _no_instances(sketch: Any) -> str:
+    if isinstance(sketch, list):
+        return "is a bare list, as results files are; the instances file is an object with images and annotations"
+    if not isinstance(sketch, dict):
+        return f"is {json_faults.shown(sketch)}, must be an object with images, annotations and categories"
+    if "images" in sketch and "annotations" not in sketch:
+        return "has no annotations, as image-info files have none; take the instances file"
+    rows = _records(sketch)
+    if any("segments_info" in row for row in rows):
+        return "is a panoptic file (segments_info, no boxes); take the instances file"
+    if rows and all("caption" in row and "bbox" not in row for row in rows):
+        return "is a captions file (no boxes); take the instances file"
+    return ""
+
+
+def _no_captions(sketch: Any) -> str:
+    if isinstance(sketch, list):
+        return "is a bare list, as results files are; the captions file is an object with images and annotations"
+    if not isinstance(sketch, dict):
+        return f"is {json_faults.shown(sketch)}, must be an object with images and annotations"
+    if "images" in sketch and "annotations" not in sketch:
+        return "has no annotations, as image-info files have none; take the captions file"
+    rows = _records(sketch)
+    if rows and all("caption" not in row for row in rows):
+        return "holds no captions, as instances files hold none; take the captions file"
+    return ""
+
+
+def _label(key: str, record: Any) -> str:
+    names = {"images": "image", "annotations": "annotation", "categories": "category", "licenses": "licence"}
+    known = record.get("id") if isinstance(record, dict) else None
+    return f"{names[key]} {known}" if isinstance(known, int | str) else ""
+
+
+def _ambiguous(path: Path, key: str, rows: Sequence[Category] | Sequence[LicenceEntry]) -> list[Problem]:
+    by_id: dict[int, list[Any]] = {}
+    for row in rows:
+        by_id.setdefault(row.id, []).append(row)
+    return [
+        Problem(str(path), "", f"$.{key}", f"id {known} is there {len(same)} times, with different contents")
+        for known, same in by_id.items()
+        if any(row != same[0] for row in same)
+    ]

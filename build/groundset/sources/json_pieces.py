@@ -1,0 +1,185 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the one long array of a JSON document in pieces, so that neither the file nor its records lie in memory whole.
+
+A piece is cut where the text looks like the end of one record and the beginning of the next. Whether it is one is
+proved by parsing: what comes before a cut, closed by one bracket, is JSON only if the cut lies between two values of
+the array itself, neither in a text nor in anything inner. What does not fit is left to a reader of whole files.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+
+import msgspec
+
+PIECE_BYTES = 1 << 20
+_GAP = re.compile(rb"\}(\s*),\s*\{")
+# msgspec's error of a JSON text that ends before its bytes do, with the place of the first byte too many
+_TOO_MANY = re.compile(r"trailing characters \(byte (\d+)\)")
+_TRIES = 1000
+_FIRST_STEP_BACK = 256
+
+Take = Callable[[memoryview], None]
+Fill = Callable[[memoryview], int]
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """What is left of a document without its long array.
+
+    Attributes:
+        document: The document's bytes, with a text in the array's place.
+        stand_in: That text, which occurs nowhere else in the document.
+    """
+
+    document: bytes
+    stand_in: str
+
+
+class _Unfit(Exception):  # noqa: N818
+    """The file has to be read whole."""
+
+
+def each_piece(path: Path, key: str, take: Take, piece_bytes: int = PIECE_BYTES) -> Remainder | None:
+    """Hands over the array under a key of the document in pieces, each of which is a JSON array of its own.
+
+    Args:
+        path: The file, UTF-8.
+        key: A key of the outermost object, of ASCII letters.
+        take: Gets each piece in order. It must raise a DecodeError before it keeps anything of a piece that is not
+            JSON or not what it expects.
+        piece_bytes: How much to read at a time; a file that is no longer is not read in pieces.
+
+    Returns:
+        The rest of the document. The array was the right one only if the caller finds `stand_in` under the key in it.
+        None if the file cannot be read in pieces, for whatever reason: then nothing that was taken counts.
+    """
+    try:
+        if path.stat().st_size <= piece_bytes:
+            return None
+        with path.open("rb", buffering=0) as file:
+            fill = _filler(file)
+            head, held = _head(fill, f'"{key}"'.encode(), piece_bytes)
+            tail = _array(fill, held, take, piece_bytes)
+    except (OSError, ValueError, RecursionError, _Unfit):
+        # msgspec's errors and those of UTF-8 are ValueErrors
+        return None
+    around = head + tail
+    number = 0
+    while (stand_in := f"array {number}").encode() in around:
+        number += 1
+    return Remainder(b'%b"%b"%b' % (head, stand_in.encode(), tail), stand_in)
+
+
+def _filler(file: FileIO) -> Fill:
+    """Fills a space with the file's next bytes and says how many; raises UnicodeDecodeError where they are no UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+
+    def fill(space: memoryview) -> int:
+        got = file.readinto(space)
+        text = bytes(space[:got])
+        if not got or not text.isascii() or decoder.getstate()[0]:
+            decoder.decode(text, final=not got)
+        return got
+
+    return fill
+
+
+def _more(fill: Fill, held: bytearray, size: int) -> bool:
+    space = bytearray(size)
+    got = fill(memoryview(space))
+    held += space[:got]
+    return got > 0
+
+
+def _head(fill: Fill, quoted_key: bytes, size: int) -> tuple[bytes, bytearray]:
+    """The bytes before the array, and what was read from its bracket on."""
+    opening = re.compile(re.escape(quoted_key) + rb"\s*:\s*\[")
+    held = bytearray()
+    start = 0
+    while _more(fill, held, size):
+        if start == 0 and not held.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"):
+            break
+        while (at := held.find(quoted_key, start)) >= 0:
+            found = opening.match(held, at)
+            if found:
+                bracket = found.end() - 1
+                return bytes(held[:bracket].removeprefix(codecs.BOM_UTF8)), held[bracket:]
+            if len(held) - at < size:
+                # what has to follow it may not have been read yet
+                break
+            start = at + 1
+        start = at if at >= 0 else max(1, len(held) - len(quoted_key))
+    raise _Unfit
+
+
+def _array(fill: Fill, held: bytearray, take: Take, size: int) -> bytes:
+    """Takes the array that `held` begins with, piece by piece; returns the bytes behind it."""
+    buffer, filled = held + bytearray(2 * size), len(held)
+    while True:
+        got = fill(memoryview(buffer)[filled:])
+        filled += got
+        buffer[0] = ord("[")
+        taken, ended = _piece(buffer, filled, not got, take)
+        filled -= taken
+        buffer[:filled] = buffer[taken : taken + filled]
+        if ended:
+            tail = buffer[:filled]
+            while _more(fill, tail, size):
+                pass
+            return bytes(tail)
+        if filled == len(buffer):
+            buffer = buffer + bytearray(filled)
+
+
+def _piece(buffer: bytearray, filled: int, last: bool, take: Take) -> tuple[int, bool]:
+    """Takes what it can of the array; returns how many bytes that were and whether the array ended there.
+
+    Args:
+        buffer: Begins with an opening bracket.
+        filled: How many of its bytes are the file's.
+        last: Whether the file ends there; then the array does so before.
+        take: Gets the piece.
+    """
+    view = memoryview(buffer)
+    cut = filled if last else _last_gap(buffer, filled)
+    step = _FIRST_STEP_BACK
+    while cut:
+        if not last:
+            buffer[cut] = ord("]")
+        try:
+            take(view[:filled] if last else view[: cut + 1])
+        except msgspec.DecodeError as error:
+            if not last:
+                buffer[cut] = ord(",")
+            too_many = _TOO_MANY.search(str(error))
+            if too_many:
+                take(view[: int(too_many[1])])
+                return int(too_many[1]), True
+            if last or isinstance(error, msgspec.ValidationError):
+                raise
+        else:
+            return cut, last
+        # the gap was one inside a record: the record before it may be a long one
+        cut = _last_gap(buffer, max(cut - step, 0))
+        step *= 2
+    return 0, False
+
+
+def _last_gap(buffer: bytearray, end: int) -> int:
+    """Place of the last comma between two objects, 0 if there is none."""
+    at = end
+    for _ in range(_TRIES):
+        at = buffer.rfind(b"}", 0, at)
+        if at < 0:
+            return 0
+        found = _GAP.match(buffer, at, end)
+        if found:
+            return found.end(1)
+    raise _Unfit
