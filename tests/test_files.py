@@ -111,7 +111,7 @@ def test_a_crash_leaves_a_whole_folder_or_none(
             if calls["left"] == 0:
                 if real is remove_tree:
                     for path in [path for path in Path(args[0]).rglob("*") if path.is_file()][:1]:
-                    path.unlink()
+                        path.unlink()
                 raise Crash
             calls["left"] -= 1
             return real(*args, **options)
@@ -225,7 +225,7 @@ def test_a_large_table_is_written_in_groups_that_do_not_depend_on_its_chunks(tmp
     texts = [hashlib.sha512(str(number).encode()).hexdigest() for number in range(70_000)]
     table = pa.table({"item_id": texts})
     write_table(table, tmp_path / "a")
-    write_table(pa.concat_tables([table.slice(0, 65_000), table.slice(65_000)]), tmp_path / "b")
+    write_table(pa.concat_tables([table.slice(0, 777), table.slice(777)]), tmp_path / "b")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     with pq.ParquetFile(tmp_path / "a") as file:
         assert [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)] == [65_536, 4_464]

@@ -134,7 +134,9 @@ def test_what_editors_do_to_a_file_does_no_harm(tmp_path: Path, mark: bytes, lin
 def test_a_decision_file_may_lie_beside_or_above_the_manifest(tmp_path: Path) -> None:
     text = (ROOT / "manifests/demo/candvg.toml").read_text("utf-8")
     written = tmp_path / "candvg.toml"
-    text = text.replace("files = []", 'files = ["a.jsonl", "../b/c.jsonl"]').replace('review = "simulated"', 'review = "people"')
+    text = text.replace("files = []", 'files = ["a.jsonl", "../b/c.jsonl"]').replace(
+        'review = "simulated"', 'review = "people"'
+    )
     written.write_text(text, "utf-8")
     assert manifest.read(written).content["decisions"]["files"] == ["a.jsonl", "../b/c.jsonl"]
 

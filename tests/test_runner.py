@@ -57,6 +57,10 @@ def shuffle_world(world: Path) -> None:
     keys = list(content)
     chance.shuffle(keys)
     path.write_text(json.dumps({key: content[key] for key in keys}), encoding="utf-8")
+    table = world / "openimages" / "validation-annotations-bbox.csv"
+    header, *rows = table.read_text(encoding="utf-8").splitlines()
+    chance.shuffle(rows)
+    table.write_text("".join(f"{row}\n" for row in [header, *rows]), encoding="utf-8")
     for lines_path in sorted((world / "invig").rglob("*.jsonl")):
         lines = lines_path.read_text(encoding="utf-8").splitlines()
         chance.shuffle(lines)
@@ -164,6 +168,73 @@ def test_generated_sources_are_not_pinned(demo: Demo, tmp_path: Path) -> None:
     manifest = demo("candvg")
     build(manifest, tmp_path / "work", to="30_stratify")
     assert not manifest.with_suffix(".lock.json").exists()
+
+
+def test_open_images_and_coco_serve_one_release(demo: Demo, world: Path, tmp_path: Path) -> None:
+    manifest = demo("fpco-dialog")
+    text = manifest.read_text(encoding="utf-8")
+    folder = "openimages/"
+    source = f"""[[sources]]
+name = "miniworld-openimages"
+kind = "openimages"
+annotations = "{folder}validation-annotations-bbox.csv"
+image_metadata = "{folder}validation-images-with-rotation.csv"
+class_descriptions = "{folder}class-descriptions-boxable.csv"
+hierarchy = "{folder}bbox_labels_600_hierarchy.json"
+images = "{folder}images"
+split = "miniworld"
+box_format = "xyxy"
+box_unit = "unit"
+annotations_licence = "CC0-1.0"
+annotations_credit = "groundset contributors"
+url = "none"
+bytes = 0
+photograph_url = "none"
+downloads = []
+
+[filter]"""
+    manifest.write_text(text.replace("[filter]", source, 1), encoding="utf-8")
+    place = build(manifest, tmp_path / "work", world)
+    assert verify(place.work / "80_package" / "release") == []
+    kinds = set(read_table(place, "10_import/images")["source"].to_pylist())
+    assert kinds == {"coco", "openimages"}
+    boxes = {row["dialogue_id"]: row for row in read_table(place, "70_validate/dialogues").to_pylist()}
+    assert any(name.startswith("openimages-") for name in boxes)
+    assert all(max(row["target_bbox_xyxy_px"]) > 1 for row in boxes.values())
+    pins = json.loads(manifest.with_suffix(".lock.json").read_bytes())["sources"]
+    assert f"miniworld-openimages/{folder}validation-images-with-rotation.csv" in pins
+
+
+def test_a_pinned_photograph_that_is_gone_is_refused_not_replaced(demo: Demo, world: Path, tmp_path: Path) -> None:
+    manifest = demo("candvg")
+    place = build(manifest, tmp_path / "work", world)
+    shown = read_table(place, "40_images/photographs").to_pylist()[0]
+    (world / "invig" / "invig21k_imgs" / shown["path"]).unlink()
+    with pytest.raises(DataError, match=f"{shown['image_id']}: missing_file"):
+        build(manifest, tmp_path / "work", world)
+
+
+def test_only_refuses_what_earlier_stages_made_of_another_manifest(demo: Demo, world: Path, tmp_path: Path) -> None:
+    build(demo("candvg"), tmp_path / "work", world)
+    with pytest.raises(UsageError, match="20_filter has to run first: the manifest has changed"):
+        build(demo("candvg", max_candidates=6), tmp_path / "work", world, only="80_package")
+
+
+def test_a_spoilt_drawing_is_drawn_again(demo: Demo, tmp_path: Path) -> None:
+    place = build(demo("candvg"), tmp_path / "work")
+    whole = sums(tmp_path / "work")
+    drawing = next(iter(sorted((place.source_root / "invig" / "invig21k_imgs").iterdir())))
+    before = drawing.read_bytes()
+    drawing.write_bytes(before[:-40] + b"0" * 40)
+    build(demo("candvg"), tmp_path / "work")
+    assert drawing.read_bytes() == before
+    assert sums(tmp_path / "work") == whole
+
+
+def test_other_peoples_photographs_are_never_our_drawings(demo: Demo, world: Path, tmp_path: Path) -> None:
+    (world / "truth.json").unlink()
+    with pytest.raises(UsageError, match="use a manifest with kind = folder"):
+        build(demo("fpco-dialog"), tmp_path / "work", world)
 
 
 def test_rejections_refill_and_strata_tell_what_they_lack(demo: Demo, world: Path, tmp_path: Path) -> None:

@@ -27,7 +27,8 @@ _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _PNG_FOR_PIXELS = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND")
 _EXIF_HEAD = b"Exif\0\0"
 _ORIENTATION_TAG = 0x0112
-_SHORT = 3
+# TIFF types SHORT and LONG: readers follow an orientation of either
+_WHOLE_NUMBERS = {3: "H", 4: "I"}
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,10 @@ def orientation(tiff: bytes) -> int:
         return 1
     (count,) = struct.unpack_from(order + "H", tiff, start)
     for at in range(start + 2, min(start + 2 + 12 * count, len(tiff) - 11), 12):
-        tag, kind, _, value = struct.unpack_from(order + "HHIH", tiff, at)
-        if tag == _ORIENTATION_TAG and kind == _SHORT:
-            return value if 1 <= value <= 8 else 1
+        tag, kind, _ = struct.unpack_from(order + "HHI", tiff, at)
+        if tag == _ORIENTATION_TAG and kind in _WHOLE_NUMBERS:
+            (value,) = struct.unpack_from(order + _WHOLE_NUMBERS[kind], tiff, at + 8)
+            return int(value) if 1 <= value <= 8 else 1
     return 1
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import struct
 import zlib
 from collections.abc import Callable, Iterable
@@ -28,6 +29,9 @@ from groundset.verdicts import Verdict
 
 # what Pillow's JPEG and PNG classes raise for broken files; a lack of memory is not among them: no file's fault
 _BROKEN = (OSError, SyntaxError, ValueError, TypeError, IndexError, KeyError, EOFError, struct.error, zlib.error)
+
+_ORIENTATION_TAG = 0x0112
+_XMP_ORIENTATION = re.compile(rb"tiff:Orientation(?:=\"|>)([2-8])")
 
 # both ours: what rounding to whole pixels can do to a photograph that was made smaller or larger
 ASPECT_SHARE = 0.01
@@ -150,15 +154,24 @@ def stored_size(path: Path, root: Path) -> tuple[int, int] | None:
         return None
 
 
-def _opens_plainly(stream: Stream, data: bytes) -> bool:
-    """Whether the whole file opens for a reader: Pillow refuses a PNG for its texts too, a JPEG for nothing more."""
+def _shown_orientation(stream: Stream, data: bytes) -> int | None:
+    """The orientation in which a reader of the release shows the file; None if Pillow, which it opens it with, refuses.
+
+    Besides EXIF, readers follow tiff:Orientation in XMP, and in PNG an EXIF block in a text chunk. Pillow refuses a PNG
+    for its text chunks too, a JPEG for nothing more than its pixels.
+    """
+    if stream.orientation != 1:
+        return stream.orientation
     if stream.format == "JPEG":
-        return True
+        told = _XMP_ORIENTATION.search(data)
+        return int(told[1]) if told else 1
     try:
-        PngImageFile(io.BytesIO(data)).load()
+        image = PngImageFile(io.BytesIO(data))
+        image.load()
+        turned = image.getexif().get(_ORIENTATION_TAG, 1)
     except _BROKEN:
-        return False
-    return True
+        return None
+    return turned if isinstance(turned, int) and 1 <= turned <= 8 else 1
 
 
 def measure(
@@ -216,13 +229,14 @@ def measure(
     fault = _size_fault(stream, image.size, (frame_width, frame_height), may_scale) if frame_is_pixels else ""
     if fault:
         return reject("size_mismatch", fault)
-    if rules.reject_rotated and stream.orientation != 1:
-        return reject("exif_orientation", f"EXIF orientation {stream.orientation}", float(stream.orientation), 1.0)
+    turned = _shown_orientation(stream, data)
+    if rules.reject_rotated and turned not in (1, None):
+        return reject("exif_orientation", f"EXIF orientation {turned}", float(turned or 1), 1.0)
     try:
         image.load()
     except _BROKEN:
         return reject("broken_pixels", "the pixels cannot be decoded")
-    if not _opens_plainly(stream, data):
+    if turned is None:
         return reject("unreadable", "its pixels are sound, but Pillow, with which readers open it, refuses the file")
     return Photograph(
         image_id=image_id,

@@ -71,7 +71,22 @@ def with_metadata(source: Imported, path: Path) -> Imported:
     return replace(source, images=table, flagged=(*source.flagged, *flags))
 
 
-READERS: Mapping[str, Callable[[Mapping[str, Any], Path], Imported]] = {"coco": _read_coco, "invig": _read_invig}
+def _read_openimages(source: Mapping[str, Any], root: Path) -> Imported:
+    return openimages.read(
+        root / source["annotations"],
+        source_name=source["name"],
+        image_metadata=root / source["image_metadata"],
+        class_descriptions=root / source["class_descriptions"],
+        hierarchy=root / source["hierarchy"],
+    )
+
+
+READERS: Mapping[str, Callable[[Mapping[str, Any], Path], Imported]] = {
+    "coco": _read_coco,
+    "invig": _read_invig,
+    "openimages": _read_openimages,
+}
+FILES = ("annotations", "photograph_metadata", "image_metadata", "class_descriptions", "hierarchy")
 
 
 def _boxes_by_image(objects: pa.Table, image_ids: pa.Array) -> dict[str, list[tuple[Any, ...]]]:
@@ -162,7 +177,7 @@ def _read_sources(inputs: Inputs) -> tuple[Joined, dict[str, str | None]]:
             problems.append(Problem(str(path), "", "", told, "get the file that the manifest names, or correct bytes"))
             continue
         try:
-            for name in {source["annotations"], source.get("photograph_metadata", "none")} - {"none"}:
+            for name in sorted({source[key] for key in FILES if key in source} - {"none"}):
                 extra = inputs.source_root / name
                 read[f"source:{name}"] = sha256_file(extra) if extra.is_file() else None
             sources.append(READERS[source["kind"]](source, inputs.source_root))

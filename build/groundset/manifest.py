@@ -14,6 +14,8 @@ from groundset import schema
 from groundset.errors import Problem, UsageError
 from groundset.licences import by_spdx, load_table
 
+PATHS = ("annotations", "images", "photograph_metadata", "image_metadata", "class_descriptions", "hierarchy")
+
 
 @dataclass(frozen=True)
 class Manifest:
@@ -86,7 +88,7 @@ def _meaning_problems(content: Mapping[str, Any], file: str) -> list[Problem]:
     for index, source in enumerate(content["sources"]):
         if names.index(source["name"]) != index:
             problems.append(Problem(file, "", f"$.sources[{index}].name", f"a second source {source['name']!r}"))
-        for key in ("annotations", "images", "photograph_metadata"):
+        for key in PATHS:
             if leaves_folder(source.get(key, "")):
                 where = f"$.sources[{index}].{key}"
                 problems.append(

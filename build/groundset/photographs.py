@@ -136,6 +136,9 @@ def _verdict(row: Row, result: Photograph | Verdict, equal: Mapping[str, str], k
 def run(inputs: Inputs, kind: str) -> Output:
     """Checks photographs until every stratum has what it wants or has run out.
 
+    A photograph that stays in spite of another size than its record's, since its source says `on_other_size = "scale"`,
+    is flagged `scaled_boxes` with the factor.
+
     Args:
         inputs: Config `sources`, `images`, `strata`; tables `10_import/images`, `30_stratify/kept`, `refill/rejected`.
         kind: What one ranked record is: item or dialogue.

@@ -15,14 +15,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from groundset import lock
+from groundset.asking import TRUTH
 from groundset.candvg import pipeline as candvg_pipeline
 from groundset.errors import DataError, Problem, UsageError, WaitingForPeopleError
 from groundset.files import canonical_json, fresh_folder, replace_folder, sha256_file, write_table
 from groundset.fpco import pipeline as fpco_pipeline
+from groundset.importing import FILES as SOURCE_FILES
 from groundset.manifest import Manifest
 from groundset.miniworld.write import write_world
 from groundset.schema_types import arrow_schema
@@ -41,6 +44,8 @@ from groundset.stage import (
 
 STAGES = {"candvg": candvg_pipeline.STAGES, "fpco-dialog": fpco_pipeline.STAGES}
 REFILL = "refill/rejected"
+WORLD = "world.json"
+SPOILT = ("missing_file", "truncated", "not_an_image", "unsupported_format", "broken_pixels", "unreadable", "animated")
 
 Say = Callable[[str], None]
 
@@ -99,16 +104,21 @@ def _sole_user(work: Path) -> Iterator[None]:
         yield
 
 
+def _world_marker(world: Path, made: dict[str, Any]) -> bytes:
+    files = sorted(path for path in world.rglob("*") if path.is_file() and path.name != WORLD)
+    return canonical_json({**made, "files": {str(path.relative_to(world)): sha256_file(path) for path in files}})
+
+
 def _draw_world(place: Place, say: Say) -> None:
-    wanted = canonical_json({"root": place.manifest.content["source_root"], "package": package_digest()})
-    marker = place.source_root / "world.json"
-    if marker.is_file() and marker.read_bytes() == wanted:
+    made = {"root": place.manifest.content["source_root"], "package": package_digest()}
+    marker = place.source_root / WORLD
+    if marker.is_file() and marker.read_bytes() == _world_marker(place.source_root, made):
         return
     say("drawing the miniature world")
     temporary = fresh_folder(place.work / ".miniworld.tmp")
     root = place.manifest.content["source_root"]
     write_world(temporary / "world", root["seed"], root["scenes_per_cell"])
-    (temporary / "world" / "world.json").write_bytes(wanted)
+    (temporary / "world" / WORLD).write_bytes(_world_marker(temporary / "world", made))
     replace_folder(temporary / "world", place.source_root)
     temporary.rmdir()
 
@@ -131,31 +141,56 @@ def _pin_stage(place: Place, stage: Stage, options: Options, say: Say) -> None:
     receipt = read_receipt(place, stage.name)
     files = receipt["files"] if receipt else {}
     if stage.name == "10_import":
-        found = {}
-        for source in place.manifest.content["sources"]:
-            path = place.source_root / source["annotations"]
-            found[source["name"]] = {
-                "sha256": files[f"source:{source['annotations']}"],
-                "bytes": path.stat().st_size,
-            }
+        found = {
+            pin: {"sha256": files[f"source:{name}"], "bytes": (place.source_root / name).stat().st_size}
+            for pin, name in _source_files(place).items()
+        }
         _pin(place, options, "sources", found, say)
     elif stage.name == "40_images":
         rows = read_table(place, "40_images/photographs").to_pylist()
+        if not options.repin:
+            _refuse_spoilt_photographs(place)
         keys = ("sha256", "bytes", "width", "height")
         _pin(place, options, "photographs", {row["image_id"]: {key: row[key] for key in keys} for row in rows}, say)
     elif stage.name == "70_validate":
-        decided = {
-            name: {"sha256": _decision_hash(place, name)} for name in place.manifest.content["decisions"]["files"]
-        }
+        decided = {}
+        for name in place.manifest.content["decisions"]["files"]:
+            digest = _decision_hash(place, name)
+            if digest is not None:
+                decided[name] = {"sha256": digest}
         _pin(place, options, "decisions", decided, say)
 
 
-def _decision_hash(place: Place, name: str) -> str:
+def _source_files(place: Place) -> dict[str, str]:
+    """Name of the pin to path: the annotations under the source's name, its other files with their path."""
+    found = {}
+    for source in place.manifest.content["sources"]:
+        found[source["name"]] = source["annotations"]
+        others = {source[key] for key in SOURCE_FILES if key in source} - {source["annotations"], "none"}
+        found |= {f"{source['name']}/{name}": name for name in sorted(others)}
+    return found
+
+
+def _refuse_spoilt_photographs(place: Place) -> None:
+    """Refuses a photograph that the lock pins and that is no longer sound: another would silently take its place."""
+    pinned = lock.read(place.manifest.lock_path).pins["photographs"]
+    images = {row["item_id"]: row["image_id"] for row in read_table(place, "30_stratify/kept").to_pylist()}
+    problems = []
+    for row in read_table(place, "40_images/rejected").to_pylist():
+        image_id = images[row["record_id"]]
+        if image_id in pinned and row["rule"] in SPOILT:
+            hint = "put the pinned file back, or build with --repin if the change is meant"
+            problems.append(Problem(str(place.manifest.lock_path), f"photographs {image_id}", "", row["rule"], hint))
+    if problems:
+        raise DataError(f"{len(problems)} pinned photographs are not what was pinned", problems)
+
+
+def _decision_hash(place: Place, name: str) -> str | None:
     for stage in reversed(STAGES[place.manifest.benchmark]):
         receipt = read_receipt(place, stage.name)
         if receipt and receipt["files"].get(f"manifest:{name}"):
             return str(receipt["files"][f"manifest:{name}"])
-    raise DataError(f"{place.manifest.path.parent / name}: the decision file is not there")
+    return None
 
 
 def _step(place: Place, stage: Stage, options: Options, say: Say) -> Output | None:
@@ -216,6 +251,16 @@ def _refill_is_settled(place: Place, stages: Sequence[Stage]) -> bool:
     return stored == set().union(*(_refill_ids(place, stage, None) for stage in stages))
 
 
+def _require_earlier(place: Place, stage: Stage) -> None:
+    """Refuses to run a stage alone on what earlier stages made of another manifest, other files or other code."""
+    earlier = STAGES[place.manifest.benchmark]
+    for before in earlier[: earlier.index(stage)]:
+        reason = why_stale(place, before)
+        if reason is not None:
+            hint = f"{before.name} has to run first: {reason}"
+            raise UsageError(f"{stage.name} cannot run alone, as it would read what is out of date; {hint}")
+
+
 def _ask_people(place: Place, stage: Stage, count: int) -> str:
     folder = place.manifest.path.parent
     files = [folder / name for name in place.manifest.content["decisions"]["files"]]
@@ -231,10 +276,10 @@ def _refuse_changed_pins(place: Place) -> None:
     """Refuses sources and decision files that differ from their pins before anything reads them."""
     pinned = lock.read(place.manifest.lock_path)
     sources = {}
-    for source in place.manifest.content["sources"]:
-        path = place.source_root / source["annotations"]
-        if source["name"] in pinned.pins["sources"] and path.is_file():
-            sources[source["name"]] = {"sha256": sha256_file(path), "bytes": path.stat().st_size}
+    for pin, name in _source_files(place).items():
+        path = place.source_root / name
+        if pin in pinned.pins["sources"] and path.is_file():
+            sources[pin] = {"sha256": sha256_file(path), "bytes": path.stat().st_size}
     decided = {}
     for name in place.manifest.content["decisions"]["files"]:
         path = place.manifest.path.parent / name
@@ -317,11 +362,17 @@ def build(manifest: Manifest, work: Path | None, options: Options, say: Say) -> 
     stages = stages_of(manifest, options)
     place = place_of(manifest, work)
     with _sole_user(place.work):
+        root = place.source_root
         if manifest.is_generated:
             _draw_world(place, say)
-        elif not options.repin:
+        elif manifest.content["source_root"]["kind"] == "miniworld" and not (root / TRUTH).is_file():
+            # else other people's photographs would be credited as our drawings
+            told = f"the manifest is for groundset's own drawings, and {root} holds none (no {TRUTH})"
+            raise UsageError(f"{manifest.path} $.source_root: {told}; use a manifest with kind = folder")
+        if not manifest.is_generated and not options.repin:
             _refuse_changed_pins(place)
         if options.only:
+            _require_earlier(place, stages[0])
             output = _step(place, stages[0], replace(options, only=""), say)
             if output is not None and output.waiting:
                 raise WaitingForPeopleError(_ask_people(place, stages[0], len(output.waiting)))

@@ -17,7 +17,6 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-import typer
 from rich.console import Console
 
 from groundset import manifest as manifests
@@ -48,10 +47,6 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture(autouse=True)
 def _verb(monkeypatch: pytest.MonkeyPatch) -> None:
-    app = typer.Typer(pretty_exceptions_enable=False)
-    app.callback()(lambda: None)
-    app.command("fetch")(fetch.fetch)
-    monkeypatch.setattr(main, "app", app)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 

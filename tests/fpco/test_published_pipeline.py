@@ -76,6 +76,7 @@ def place_of(root: Path, work: Path, **sections: Any) -> Place:
                 "annotations": "metadata_and_questions",
                 "images": "image",
                 "completions": "completions.jsonl",
+                "bytes": 0,
             }
         ],
         "filter": {"also_require": []},
@@ -270,16 +271,20 @@ def test_a_smaller_cell_takes_the_first_by_hash(root: Path, tmp_path: Path) -> N
 def test_a_changed_file_and_a_new_one_make_the_import_stale(root: Path, tmp_path: Path) -> None:
     place = place_of(root, tmp_path / "work")
     (output,) = run(place, "10_import")
-    assert output.read["source:metadata_and_questions"]
+    assert output.read["source:metadata_and_questions/"]
     assert output.read["source:image/1101.jpg"]
     assert output.read["source:completions.jsonl"]
     shutil.copy(SET / "1101.json", root / "metadata_and_questions" / "1102.json")
     (again,) = run(place, "10_import")
     changed = {key for key in again.read if again.read[key] != output.read.get(key)}
-    assert changed == {"source:metadata_and_questions", "source:metadata_and_questions/1102.json"}
+    assert changed == {"source:metadata_and_questions/", "source:metadata_and_questions/1102.json"}
     pin, other = output.facts["pins"]["published"], again.facts["pins"]["published"]
     assert pin["sha256"] != other["sha256"]
     assert other["bytes"] - pin["bytes"] == (SET / "1101.json").stat().st_size
+    (source,) = place.manifest.content["sources"]
+    run(place_of(root, tmp_path / "known", sources=[{**source, "bytes": other["bytes"]}]), "10_import")
+    with pytest.raises(DataError, match=f"have {other['bytes']} bytes, the manifest says {pin['bytes']}"):
+        run(place_of(root, tmp_path / "known", sources=[{**source, "bytes": pin["bytes"]}]), "10_import")
 
 
 def test_two_sets_at_once_and_broken_ones_are_refused(root: Path, tmp_path: Path) -> None:

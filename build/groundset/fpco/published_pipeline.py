@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from groundset import packaging
-from groundset.errors import UsageError
+from groundset.errors import DataError, Problem, UsageError
 from groundset.files import canonical_json, sha256_bytes
 from groundset.fpco import pipeline
 from groundset.fpco.checks import check
@@ -60,7 +60,14 @@ def _import(inputs: Inputs) -> Output:
         "sha256": sha256_bytes(canonical_json(dict(read.files))),
         "bytes": sum((root / name).stat().st_size for name in read.files),
     }
-    folders = {f"source:{source[key]}": names_sha256(root / source[key]) for key in ("annotations", "images")}
+    if source["bytes"] not in (0, pin["bytes"]):
+        told = f"the records and completions have {pin['bytes']} bytes, the manifest says {source['bytes']}"
+        problem = Problem(str(root), "", "", told, "get the set that the manifest names, or correct bytes")
+        raise DataError("the published set is not the one that the manifest names", [problem])
+    # a slash at the end: the names in the folder, so that a file that is added is seen
+    folders = {
+        f"source:{source[key].rstrip('/')}/": names_sha256(root / source[key]) for key in ("annotations", "images")
+    }
     return Output(
         tables={"images": read.images, "objects": read.objects, "dialogues": read.dialogues},
         verdicts=(*read.rejected, *read.flagged),

@@ -59,6 +59,6 @@ The image policy is `non-commercial`: photographs under NonCommercial licences a
 source serves them. **Use this release for non-commercial purposes only**, or filter by `licence`.""",
 }
 
-FUNNEL_NOTE = """`30_stratify` ranks every eligible record, reserve included. `40_images` and the stages after it work on the
-records that are needed to fill the strata, rejected ones included, and `40_images` also looks at a few of the reserve
-ahead; so they take in fewer than were ranked. An item of FPCO-Dialog is one category in one image."""
+FUNNEL_NOTE = """`30_stratify` ranks every eligible record, reserve included. `40_images` and the stages after it work
+on the records that are needed to fill the strata, rejected ones included, and `40_images` also looks at a few of the
+reserve ahead; so they take in fewer than were ranked. An item of FPCO-Dialog is one category in one image."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -102,7 +101,7 @@ def _image_table(
         detail = f"licence {number}: " + (addresses.get(number) or "no address in the file's licence table")
         flagged.append(Verdict(_image_id(images[index].id), "image", "unknown_licence", detail, hard=False))
     ids, sizes = np.array([image.id for image in images], dtype=np.int64), _sizes(images)
-    pages = [licences.photo_page_from_flickr(image.flickr_url) for image in images]
+    photos, pages = licences.photo_pages_from_flickr(pa.array([image.flickr_url for image in images], pa.string()))
     image_ids = _texts("coco-", ids)
     nothing = [None] * len(images)
     columns = {
@@ -118,9 +117,9 @@ def _image_table(
         "title": nothing,
         "author": nothing,
         "author_url": nothing,
-        "landing_url": [page[1] if page else None for page in pages],
+        "landing_url": pages,
         "original_url": [image.coco_url for image in images],
-        "flickr_id": [page[0] if page else None for page in pages],
+        "flickr_id": photos,
         "rotation": nothing,
     }
     order = np.asarray(pc.sort_indices(image_ids))

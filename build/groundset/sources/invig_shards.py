@@ -25,6 +25,7 @@ from groundset.sources.invig_records import file_label
 _ROWS = 1024
 # photographs are some hundred kilobytes each
 _ROWS_WITH_IMAGES = 32
+_BUFFER_BYTES = 1 << 20
 _PAIRS = [["text"]]
 # what is read of each column; a name with ? may be missing
 _READ: dict[str, dict[str, Any]] = {
@@ -126,7 +127,8 @@ def _refuse(path: Path, message: str) -> DataError:
 
 def _batches(path: Path, columns: list[str], size: int) -> Iterator[Any]:
     try:
-        with pq.ParquetFile(path) as file:
+        # without a buffer the photographs of a whole row group are held at once
+        with pq.ParquetFile(path, buffer_size=_BUFFER_BYTES, pre_buffer=False) as file:
             for batch in file.iter_batches(batch_size=size, columns=columns, use_threads=False):
                 # Parquet promises UTF-8 and checks nothing
                 batch.validate(full=True)

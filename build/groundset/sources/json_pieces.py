@@ -20,7 +20,7 @@ import msgspec
 
 PIECE_BYTES = 1 << 20
 _GAP = re.compile(rb"\}(\s*),\s*\{")
-# msgspec's error of a JSON text that ends before its bytes do, with the place of the first byte too many
+# msgspec's error of a JSON text that ends before its bytes do; the number is about the place of the first one too many
 _TOO_MANY = re.compile(r"trailing characters \(byte (\d+)\)")
 _TRIES = 1000
 _FIRST_STEP_BACK = 256
@@ -160,8 +160,9 @@ def _piece(buffer: bytearray, filled: int, last: bool, take: Take) -> tuple[int,
                 buffer[cut] = ord(",")
             too_many = _TOO_MANY.search(str(error))
             if too_many:
-                take(view[: int(too_many[1])])
-                return int(too_many[1]), True
+                end = buffer.rfind(b"]", 0, int(too_many[1])) + 1
+                take(view[:end])
+                return end, True
             if last or isinstance(error, msgspec.ValidationError):
                 raise
         else:
