@@ -42,4 +42,4 @@ format: .venv/dev
 	$(BIN)/ruff check --fix .
 
 bench: .venv/dev
-	$(BIN)/python benchmarks/validation.py
+	for file in benchmarks/*.py; do $(BIN)/python $$file || exit; done

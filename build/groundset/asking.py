@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from groundset.errors import DataError
-from groundset.files import sha256_file
+from groundset.files import sha256_if_there
 from groundset.miniworld.annotator import answer
 from groundset.review import decisions as log
 from groundset.review.queue import Item
@@ -60,12 +60,12 @@ def _simulated(inputs: Inputs, queue: Sequence[Item], seed: str) -> tuple[log.De
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise DataError(f"{path}: this is not the miniature world's truth: {error}") from None
     rows = [log.Decision(**row) for row in answer(queue, asdict(truth), seed)]
-    return log.collect(rows), {f"source:{TRUTH}": sha256_file(path) if path.is_file() else None}
+    return log.collect(rows), {f"source:{TRUTH}": sha256_if_there(path)}
 
 
 def _people(inputs: Inputs) -> tuple[log.Decisions, dict[str, str | None]]:
     paths = {name: inputs.manifest_folder / name for name in inputs.config["decisions"]["files"]}
-    read = {f"manifest:{name}": sha256_file(path) if path.is_file() else None for name, path in paths.items()}
+    read = {f"manifest:{name}": sha256_if_there(path) for name, path in paths.items()}
     return log.read(path for path in paths.values() if path.is_file()), read
 
 

@@ -41,6 +41,14 @@ def sha256_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def sha256_if_there(path: Path) -> str | None:
+    """sha256 of a file, or None where there is none: nothing, a folder, a pipe, or a name that no file can have."""
+    try:
+        return sha256_file(path) if path.is_file() else None
+    except (OSError, ValueError):
+        return None
+
+
 def sync_folder(folder: Path) -> None:
     """Makes renames in a folder durable."""
     handle = os.open(folder, os.O_RDONLY)

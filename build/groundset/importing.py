@@ -179,7 +179,11 @@ def _read_sources(inputs: Inputs) -> tuple[Joined, dict[str, str | None]]:
         try:
             for name in sorted({source[key] for key in FILES if key in source} - {"none"}):
                 extra = inputs.source_root / name
-                read[f"source:{name}"] = sha256_file(extra) if extra.is_file() else None
+                if not extra.is_file():
+                    raise DataError(
+                        f"{extra}: there is no such file", [Problem(str(extra), "", "", "there is no such file")]
+                    )
+                read[f"source:{name}"] = sha256_file(extra)
             sources.append(READERS[source["kind"]](source, inputs.source_root))
         except OSError as error:
             problems.append(Problem(error.filename or str(path), "", "", f"cannot be read: {error.strerror}"))

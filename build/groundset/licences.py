@@ -10,22 +10,23 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
+from groundset.arrow_columns import texts
 from groundset.errors import Problem, UsageError
 from groundset.paths import manifest_dir, package_dir
 
 POLICIES = ("reference-only", "permissive", "non-commercial")
 TABLE = "licences.toml"
 CODE_LICENCE = "Apache-2.0"
+_PHOTO_PAGE = "https://www.flickr.com/photo.gne?id="
 # a part of the addresses that `photo_page_from_flickr` knows
 _USUAL_FLICKR_FILE = (
     r"\Ahttps?://[A-Za-z0-9.-]+\.static\.?flickr\.com(?:/[A-Za-z0-9_.-]+)*/[0-9]+_[0-9a-f]+(?:_[a-z0-9]+)*\.[a-z]+\z"
@@ -173,28 +174,27 @@ def photo_page_from_flickr(url: str | None) -> tuple[str, str] | None:
         return None
     if host.endswith((".staticflickr.com", ".static.flickr.com")):
         file = re.search(r"/([0-9]+)_[0-9a-f]+(?:_[a-z0-9]+)*\.[a-z]+$", parts.path)
-        return (file[1], f"https://www.flickr.com/photo.gne?id={file[1]}") if file else None
+        return (file[1], _PHOTO_PAGE + file[1]) if file else None
     if host not in ("flickr.com", "www.flickr.com"):
         return None
     page = re.match(r"/photos/[^/]+/([0-9]+)(?:/|$)", parts.path)
     if page:
         return page[1], (url or "").strip()
     number = parse_qs(parts.query).get("id", [""])[0] if parts.path == "/photo.gne" else ""
-    return (number, f"https://www.flickr.com/photo.gne?id={number}") if re.fullmatch(r"[0-9]+", number) else None
+    return (number, _PHOTO_PAGE + number) if re.fullmatch(r"[0-9]+", number) else None
 
 
-def photo_pages_from_flickr(addresses: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """What `photo_page_from_flickr` says of a column of addresses: photo ids and pages, null where it says None."""
-    usual = pc.fill_null(pc.match_substring_regex(addresses, _USUAL_FLICKR_FILE), False)
-    # faster by far than a pattern that captures
-    files = pc.split_pattern(pc.if_else(usual, addresses, "/_"), "/", max_splits=1, reverse=True)
-    numbers = pc.list_element(pc.split_pattern(pc.list_element(files, 1), "_", max_splits=1), 0)
-    pages = pc.binary_join_element_wise("https://www.flickr.com/photo.gne?id=", numbers, "")
-    odd = pc.invert(usual)
-    found = [photo_page_from_flickr(address) for address in addresses.filter(odd).to_pylist()]
-    odd_numbers = pa.array([page[0] if page else None for page in found], pa.string())
-    odd_pages = pa.array([page[1] if page else None for page in found], pa.string())
-    return pc.replace_with_mask(numbers, odd, odd_numbers), pc.replace_with_mask(pages, odd, odd_pages)
+def photo_pages_from_flickr(urls: Sequence[str | None]) -> list[tuple[str, str] | None]:
+    """What `photo_page_from_flickr` says of each address, many times faster."""
+    usual = pc.match_substring_regex(texts(urls), _USUAL_FLICKR_FILE).to_pylist()
+    found: list[tuple[str, str] | None] = []
+    for url, is_usual in zip(urls, usual, strict=True):
+        if url and is_usual:
+            number = url.rpartition("/")[2].partition("_")[0]
+            found.append((number, _PHOTO_PAGE + number))
+        else:
+            found.append(photo_page_from_flickr(url))
+    return found
 
 
 def _one_line(value: str | None) -> str:

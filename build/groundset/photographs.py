@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from groundset.files import sha256_file
+from groundset.files import sha256_if_there
 from groundset.images import ImageRules, Job, Photograph, measure_all
 from groundset.sampling import select
 from groundset.schema_types import arrow_schema
@@ -194,5 +194,5 @@ def _read(
         key = f"{folders[images[image_id]['source_name']]}/{images[image_id]['file_name']}"
         path = inputs.source_root / key
         known = result.sha256 if isinstance(result, Photograph) else None
-        read[f"source:{key}"] = known or (sha256_file(path) if path.is_file() else None)
+        read[f"source:{key}"] = known or sha256_if_there(path)
     return read

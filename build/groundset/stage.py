@@ -34,6 +34,7 @@ from groundset.files import (
     replace_folder,
     sha256_bytes,
     sha256_file,
+    sha256_if_there,
     write_atomic,
     write_table,
 )
@@ -183,15 +184,11 @@ def read_table(place: Place, table: str) -> pa.Table:
     return content
 
 
-def _hash_or_none(path: Path) -> str | None:
-    return sha256_file(path) if path.is_file() else None
-
-
 def _expected(place: Place, stage: Stage) -> dict[str, Any]:
     return {
         "config": sha256_bytes(canonical_json(place.manifest.section(*stage.config))),
         "package": package_digest(),
-        "inputs": {table: _hash_or_none(table_path(place, table)) for table in stage.reads},
+        "inputs": {table: sha256_if_there(table_path(place, table)) for table in stage.reads},
     }
 
 
@@ -204,10 +201,10 @@ def why_stale(place: Place, stage: Stage) -> str | None:
         if receipt[key] != value:
             return {"config": "the manifest", "package": "the code", "inputs": "an earlier stage"}[key] + " has changed"
     for key, value in receipt["files"].items():
-        if _hash_or_none(place.outside(key)) != value:
+        if sha256_if_there(place.outside(key)) != value:
             return f"{key.partition(':')[2]} has changed"
     for name, value in receipt["outputs"].items():
-        if _hash_or_none(place.work / stage.name / name) != value:
+        if sha256_if_there(place.work / stage.name / name) != value:
             return f"its output {name} has changed"
     return None
 

@@ -113,7 +113,10 @@ def parse_licence_table(markdown: str) -> dict[str, LicenceCount]:
 
 
 def _cell(value: Any) -> str:
-    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    # a carriage return alone would end the line for some readers of CSV
+    return "" if value is None else str(value).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def attribution_rows(images: pa.Table) -> list[dict[str, str]]:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from groundset.errors import Problem
 from groundset.licences import POLICIES
 from groundset.paths import schema_dir
+from groundset.release.attribution import licence_page
 from groundset.release.card import read_front_matter
 from groundset.release.checksums import checksum_problems
 from groundset.release.facts import CONFIGS, SPLIT, WITH_IMAGE, Config
@@ -176,6 +177,32 @@ def _embedded_problems(folder: Path, benchmark: str, images: pa.Table) -> list[P
         return [Problem(f"data/{config}", "", f"$.{IMAGE_COLUMN}", message)]
 
 
+def _inner(manifest: Mapping[str, Any], section: str, key: str, default: str) -> Any:
+    found = manifest.get(section)
+    return found.get(key, default) if isinstance(found, Mapping) else default
+
+
+def _page_problems(folder: Path, record: ReleaseRecord, images: pa.Table) -> list[Problem]:
+    """Where LICENSE.md is not what the rows and manifest.json make it, or manifest.json contradicts itself."""
+    problems = []
+    expected = licence_page(record.title, record.rights, images, record.image_policy)
+    path = folder / "LICENSE.md"
+    if path.is_file() and path.read_bytes() != expected.encode("utf-8"):
+        problems.append(Problem("LICENSE.md", "", "", "it does not say what the rows and manifest.json say"))
+    inner = record.manifest
+    told = {
+        "name": (record.name, inner.get("name", record.name)),
+        "version": (record.version, inner.get("version", record.version)),
+        "title": (record.title, _inner(inner, "card", "title", record.title)),
+        "image_policy": (record.image_policy, _inner(inner, "images", "policy", record.image_policy)),
+    }
+    for key, (outer, within) in told.items():
+        if outer != within:
+            message = f"{outer!r}, but the manifest in it says {within!r}"
+            problems.append(Problem("manifest.json", "", f"$.{key}", message))
+    return problems
+
+
 def verify(folder: Path, *, load: bool = True) -> list[Problem]:
     """Everything that is wrong with a release, sorted; an empty list means that it is whole.
 
@@ -207,6 +234,7 @@ def verify(folder: Path, *, load: bool = True) -> list[Problem]:
     problems += _schema_problems(folder, record)
     if images is not None:
         problems += rights_problems(folder, record.rights, images, record.image_policy)
+        problems += _page_problems(folder, record, images)
         problems += _embedded_problems(folder, record.benchmark, images)
     if len(tables) == len(configs):
         listed = {name: table.to_pylist() for name, table in tables.items()}

@@ -229,20 +229,20 @@ def _near_another(boxes: Boxes, group: NDArray[np.int64]) -> NDArray[np.int64]:
     left = boxes[:, 0] - boxes[:, 0].min()
     scale = (2**bits - 1) / max(float(left.max()), 1.0)
     order = np.argsort(group * 2**bits + (left * scale).astype(np.int64))
-    boxes, group = boxes.T[:, order].T, group[order]
+    group = np.take(group, order)
     # boxes of one step of x_min may come in either order
     blur = 2.0 / scale if bits else np.inf
-    first, step = np.arange(len(boxes)), 1
+    first, step = np.flatnonzero(group[1:] == group[:-1]), 1
+    boxes = np.take(boxes.T, order, axis=1)
     while len(first) and step <= _STEPS:
-        first = first[first + step < len(boxes)]
         second = first + step
-        same = group[first] == group[second]
-        first, second = first[same], second[same]
-        reaches = _reach(boxes[first], boxes[second], blur)
+        reaches = _reach(boxes, first, second, blur)
         first, second = first[reaches], second[reaches]
-        close = _close(boxes[first], boxes[second])
+        close = _close(boxes, first, second)
         near[order[first[close]]] = near[order[second[close]]] = True
         step += 1
+        first = first[first + step < len(group)]
+        first = first[group[first] == group[first + step]]
     # crowded groups are left to the exact search whole
     near[order[np.isin(group, group[first])]] = True
     return np.flatnonzero(near)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from groundset import licences
+from groundset import arrow_columns, licences
 from groundset.errors import DataError, Problem
 from groundset.sources import box_checks, coco_file, json_faults
 from groundset.sources.coco_file import Annotations, Category, Image, LicenceEntry
@@ -58,15 +58,11 @@ def _image_id(known: int) -> str:
     return f"coco-{known}"
 
 
-def _texts(prefix: str, ids: Integers) -> pa.Array:
-    return pc.binary_join_element_wise(prefix, pc.cast(pa.array(ids), pa.string()), "")
-
-
 def _judge_images(images: Sequence[Image]) -> tuple[list[Image], list[Verdict]]:
     kept, doubled = one_per_id(images, lambda image: image.id)
     rejected = [Verdict(_image_id(image.id), "image", "duplicate_id", detail) for image, detail in doubled]
-    plain = pc.match_substring_regex(pa.array([image.file_name for image in kept], pa.string()), _PLAIN_NAME)
-    good = np.asarray(plain, dtype=bool) & box_checks.are_sizes(_sizes(kept))
+    plain = pc.match_substring_regex(arrow_columns.texts([image.file_name for image in kept]), _PLAIN_NAME)
+    good = np.array(plain.to_pylist(), dtype=bool) & box_checks.are_sizes(_sizes(kept))
     stays = np.ones(len(kept), dtype=bool)
     for index in np.flatnonzero(~good).tolist():
         image = kept[index]
@@ -91,40 +87,39 @@ def _image_table(
 ) -> tuple[_Images, list[Verdict]]:
     addresses = {entry.id: entry.url for entry in entries}
     known = {entry.id: licences.by_address(entry.url) for entry in entries}
-    stated = pa.array([image.license for image in images], pa.int64()).dictionary_encode()
-    numbers, of_image = stated.dictionary.to_pylist(), stated.indices
-    found = [known.get(number) for number in numbers]
+    spdx = {number: licence.spdx for number, licence in known.items() if licence}
     flagged = []
-    unknown = pa.array([place for place, licence in enumerate(found) if licence is None], of_image.type)
-    for index in np.flatnonzero(pc.is_in(of_image, value_set=unknown)).tolist():
-        number = numbers[of_image[index].as_py()]
-        detail = f"licence {number}: " + (addresses.get(number) or "no address in the file's licence table")
-        flagged.append(Verdict(_image_id(images[index].id), "image", "unknown_licence", detail, hard=False))
+    for image in images:
+        if image.license is not None and image.license not in spdx:
+            written = addresses.get(image.license) or "no address in the file's licence table"
+            detail = f"licence {image.license}: {written}"
+            flagged.append(Verdict(_image_id(image.id), "image", "unknown_licence", detail, hard=False))
+    numbers = [image.license for image in images]
     ids, sizes = np.array([image.id for image in images], dtype=np.int64), _sizes(images)
-    photos, pages = licences.photo_pages_from_flickr(pa.array([image.flickr_url for image in images], pa.string()))
-    image_ids = _texts("coco-", ids)
-    nothing = [None] * len(images)
+    pages = licences.photo_pages_from_flickr([image.flickr_url for image in images])
+    image_ids = arrow_columns.id_texts("coco-", ids)
+    nothing = pa.nulls(len(images), pa.string())
     columns = {
         "image_id": image_ids,
-        "source": ["coco"] * len(images),
-        "source_name": [source_name] * len(images),
-        "source_image_id": _texts("", ids),
+        "source": arrow_columns.repeated("coco", len(images)),
+        "source_name": arrow_columns.repeated(source_name, len(images)),
+        "source_image_id": arrow_columns.id_texts("", ids),
         "file_name": [image.file_name for image in images],
         "frame_width": sizes[:, 0],
         "frame_height": sizes[:, 1],
-        "licence": pa.array([licence.spdx if licence else None for licence in found], pa.string()).take(of_image),
-        "licence_source": pa.array([addresses.get(n) or str(n) for n in numbers], pa.string()).take(of_image),
+        "licence": [None if number is None else spdx.get(number) for number in numbers],
+        "licence_source": [None if number is None else addresses.get(number) or str(number) for number in numbers],
         "title": nothing,
         "author": nothing,
         "author_url": nothing,
-        "landing_url": pages,
+        "landing_url": [page[1] if page else None for page in pages],
         "original_url": [image.coco_url for image in images],
-        "flickr_id": photos,
-        "rotation": nothing,
+        "flickr_id": [page[0] if page else None for page in pages],
+        "rotation": pa.nulls(len(images), pa.int64()),
     }
-    order = np.asarray(pc.sort_indices(image_ids))
+    order = pc.sort_indices(image_ids)
     rank = np.empty(len(images), dtype=np.int64)
-    rank[order] = np.arange(len(images))
+    rank[arrow_columns.values_of(order)] = np.arange(len(images))
     return _Images(ids, sizes, rank, table("image", columns).take(order).combine_chunks()), flagged
 
 
@@ -146,13 +141,7 @@ def _one_per_id(rows: Annotations) -> tuple[Annotations, list[Verdict]]:
     stays = np.ones(len(rows), dtype=bool)
     stays[places[[place for place, _ in out]]] = False
     said = [Verdict(_record_id(*records[place][:2]), "object", "duplicate_id", detail) for place, detail in out]
-    return rows.take(stays), said
-
-
-def _places(values: Integers, among: Integers) -> Integers:
-    """Where each value stands in `among`, -1 where it does not."""
-    found: Integers = np.asarray(pc.fill_null(pc.index_in(pa.array(values), value_set=pa.array(among)), -1))
-    return found
+    return rows.take(np.flatnonzero(stays)), said
 
 
 def _judge_boxes(
@@ -208,7 +197,8 @@ def _flags(rows: Annotations, boxes: NDArray[np.float64], group: Integers) -> li
         detail = f"mask area {mask_area:g}, box area {box_area:g}"
         flag(index, "area_contradicts_box", detail, mask_area, box_area)
     single = np.flatnonzero(rows.iscrowd != 1)
-    for one, other, iou in box_checks.near_duplicates(boxes[single], group[single], rows.id[single]):
+    some = (_some(boxes, single), np.take(group, single), np.take(rows.id, single))
+    for one, other, iou in box_checks.near_duplicates(*some):
         detail = f"lies on a{rows.id[single[one]]} of the same category"
         flag(int(single[other]), "near_duplicate_box", detail, iou, box_checks.NEAR_DUPLICATE_IOU)
     return flagged
@@ -219,18 +209,18 @@ def _order(image_rank: Integers, ids: Integers) -> Integers:
     digits = len(str(int(ids.max(initial=0))))
     images = int(image_rank.max(initial=0)) + 1
     if ids.min(initial=0) < 0 or images * 10**digits * (digits + 1) >= 2**63:
-        keys = pa.table({"image": image_rank, "object": _texts("a", ids)})
-        order: Integers = np.asarray(pc.sort_indices(keys, [("image", "ascending"), ("object", "ascending")]))
-        return order
+        keys = pa.table([arrow_columns.numbers(image_rank), arrow_columns.id_texts("a", ids)], names=["image", "object"])
+        order = pc.sort_indices(keys, [("image", "ascending"), ("object", "ascending")])
+        return arrow_columns.values_of(order).astype(np.int64)
     tens = 10 ** np.arange(digits, dtype=np.int64)
     length = np.maximum(np.searchsorted(tens, ids, side="right"), 1)
     # as text, ids compare like numbers that were filled up with zeros to one length; of equal ones the shorter is first
     return np.argsort((image_rank * 10**digits + ids * tens[digits - length]) * (digits + 1) + length)
 
 
-def _some(rows: NDArray[np.float64], which: Mask) -> NDArray[np.float64]:
+def _some(rows: NDArray[np.float64], index: Integers) -> NDArray[np.float64]:
     """Rows of an array whose columns lie one after the other in memory, as do those of the result."""
-    return rows if which.all() else rows.T[:, which].T
+    return np.take(rows.T, index, axis=1).T
 
 
 def _read_file(path: Path, images_folder: Path | None) -> tuple[coco_file.InstancesFile[None], Annotations]:
@@ -253,21 +243,21 @@ def _object_table(
     images: _Images,
     categories: Sequence[Category],
 ) -> pa.Table:
-    order = _order(images.rank[places[0]], rows.id)
-    rows, boxes, image, kind = rows.take(order), boxes.T[:, order].T, places[0][order], pa.array(places[1][order])
-    sizes = images.size[image]
+    order = _order(np.take(images.rank, places[0]), rows.id)
+    rows, boxes = rows.take(order), _some(boxes, order)
+    image, kind = np.take(places[0], order), arrow_columns.numbers(np.take(places[1], order))
     named = [category.supercategory if category.supercategory in CATEGORIES else None for category in categories]
     columns = {
-        "object_id": _texts("a", rows.id),
-        "image_id": images.table["image_id"].combine_chunks().take(pa.array(images.rank[image])),
-        "label": pa.array([category.name for category in categories], pa.string()).take(kind),
-        "category": pa.array(named, pa.string()).take(kind),
+        "object_id": arrow_columns.id_texts("a", rows.id),
+        "image_id": images.table["image_id"].combine_chunks().take(arrow_columns.numbers(np.take(images.rank, image))),
+        "label": arrow_columns.texts([category.name for category in categories]).take(kind),
+        "category": arrow_columns.texts(named).take(kind),
         "bbox_xyxy": box_array(boxes),
-        "frame_width": sizes[:, 0],
-        "frame_height": sizes[:, 1],
+        "frame_width": np.take(images.size[:, 0], image),
+        "frame_height": np.take(images.size[:, 1], image),
         "is_group": rows.iscrowd,
         "is_depiction": np.full(len(rows), -1, dtype=np.int64),
-        "mask_area": pa.array(rows.area + 0.0, pa.float64(), mask=np.isnan(rows.area)),
+        "mask_area": arrow_columns.numbers(rows.area + 0.0, missing=np.isnan(rows.area)),
     }
     return table("object", columns)
 
@@ -308,22 +298,25 @@ def read(
     images, flagged = _image_table(good, content.licenses, source_name)
     rows, doubled = _one_per_id(rows)
 
-    image = _places(rows.image_id, images.id)
-    kind = _places(rows.category_id, np.array([category.id for category in content.categories], dtype=np.int64))
+    image = arrow_columns.places(rows.image_id, images.id)
+    category_ids = np.array([category.id for category in content.categories], dtype=np.int64)
+    kind = arrow_columns.places(rows.category_id, category_ids)
     # the place -1 is that of no image
-    sizes = np.stack([np.append(side, np.nan)[image] for side in images.size.T]).T
-    written, known = box_checks.box_values(rows.bbox.T), image >= 0
-    file = str(annotations)
-    box_checks.require_convention(file, _some(written, known), _some(sizes, known), box_format, box_unit)
+    sizes = np.stack([np.take(np.append(side, np.nan), image) for side in images.size.T]).T
+    written, known = box_checks.box_values(rows.bbox.T), np.flatnonzero(image >= 0)
+    housed = (written, sizes) if len(known) == len(rows) else (_some(written, known), _some(sizes, known))
+    box_checks.require_convention(str(annotations), *housed, box_format, box_unit)
     # a box of an image without a size can still be degenerate, in whatever unit
     boxes = box_checks.to_xyxy_px(written, np.where(np.isnan(sizes), 1.0, sizes), box_format, box_unit)
     stays, said = _judge_boxes(rows, boxes, sizes, kind, content.images)
-    kept, boxes, image, kind = rows.take(stays), _some(boxes, stays), image[stays], kind[stays]
+    if not stays.all():
+        index = np.flatnonzero(stays)
+        rows, boxes, image, kind = rows.take(index), _some(boxes, index), image[index], kind[index]
     return Imported(
         images=images.table,
-        objects=_object_table(kept, boxes, (image, kind), images, content.categories),
+        objects=_object_table(rows, boxes, (image, kind), images, content.categories),
         dialogues=None,
         rejected=sorted_verdicts([*rejected, *doubled, *said]),
-        flagged=sorted_verdicts([*flagged, *_flags(kept, boxes, image * len(content.categories) + kind)]),
+        flagged=sorted_verdicts([*flagged, *_flags(rows, boxes, image * len(content.categories) + kind)]),
         rows_in=rows_in,
     )

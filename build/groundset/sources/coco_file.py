@@ -115,9 +115,9 @@ class Annotations:
     def __len__(self) -> int:
         return len(self.id)
 
-    def take(self, index: NDArray[Any]) -> Annotations:
-        """The records at these places, or where this mask is true."""
-        return Annotations(*(getattr(self, field.name)[..., index] for field in fields(self)))
+    def take(self, index: NDArray[np.int64]) -> Annotations:
+        """The records at these places."""
+        return Annotations(*(np.take(getattr(self, field.name), index, axis=-1) for field in fields(self)))
 
 
 def columns(rows: Sequence[Annotation]) -> Annotations:

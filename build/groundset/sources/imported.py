@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from groundset import arrow_columns
 from groundset.schema_types import arrow_schema
 from groundset.verdicts import Verdict
 
@@ -139,17 +140,24 @@ def one_per_id(
 
 def box_array(boxes: NDArray[np.float64]) -> pa.Array:
     """Boxes of shape (n, 4) as an Arrow list column."""
-    return pa.ListArray.from_arrays(pa.array(np.arange(0, 4 * len(boxes) + 1, 4, dtype=np.int32)), boxes.reshape(-1))
+    ends = arrow_columns.numbers(np.arange(0, 4 * len(boxes) + 1, 4, dtype=np.int32))
+    return pa.ListArray.from_arrays(ends, arrow_columns.numbers(boxes.reshape(-1)))
+
+
+def _column(values: Any, kind: pa.DataType) -> pa.Array:
+    if isinstance(values, pa.Array) and values.type == kind:
+        return values
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iuf" and pa.types.is_primitive(kind):
+        return arrow_columns.numbers(values.astype(kind.to_pandas_dtype(), copy=False))
+    if isinstance(values, list) and kind == pa.string():
+        return arrow_columns.texts(values)
+    return pa.array(values, type=kind)
 
 
 def table(schema_name: str, columns: dict[str, Any]) -> pa.Table:
     """A table with the types of `schemas/<schema_name>`, each column in one chunk."""
     schema = arrow_schema(schema_name)
-    arrays = [
-        column if isinstance(column, pa.Array) and column.type == field.type else pa.array(column, type=field.type)
-        for field, column in ((field, columns[field.name]) for field in schema)
-    ]
-    return pa.table(arrays, schema=schema)
+    return pa.table([_column(columns[field.name], field.type) for field in schema], schema=schema)
 
 
 def sorted_table(schema_name: str, columns: dict[str, Any], sort_by: Iterable[str]) -> pa.Table:
