@@ -117,6 +117,15 @@ def test_hundreds_of_boxes_of_one_image_are_numbered_by_class_and_box() -> None:
     assert number == {round(0.001 * n, 3): f"o{n}" for n in range(1, 201)}
 
 
+def test_rows_that_differ_in_their_flags_alone_are_two_objects_in_the_order_of_the_flags() -> None:
+    flags = [(0, 1), (1, 0), (0, 1), (-1, 1), (1, -1), (0, 0), (1, 0)]
+    rows: list[Row] = [(7, "/m/a", (0.0, 0.0, 0.5, 0.5), flag) for flag in flags]
+    for order in (rows, rows[::-1]):
+        objects, out, _ = judged([order])
+        assert [(row["is_group"], row["is_depiction"]) for row in objects] == sorted(set(flags))
+        assert out == [(f"{image_id(7)}/o3", "duplicate_row"), (f"{image_id(7)}/o5", "duplicate_row")]
+
+
 def columns(dice: np.random.Generator, count: int) -> Any:
     low = dice.uniform(0, 0.7, (count, 2))
     high = low + dice.uniform(0.01, 0.3, (count, 2))

@@ -31,6 +31,7 @@ _STEPS = 64
 
 Boxes = NDArray[np.float64]
 Sizes = NDArray[np.float64]
+Places = NDArray[np.int64]
 
 
 def is_size(width: float | None, height: float | None) -> bool:
@@ -178,11 +179,11 @@ def near_duplicates(boxes: Boxes, group: NDArray[np.int64], rank: NDArray[np.int
     while len(first):
         first = first[first + step < len(boxes)]
         second = first + step
-        first = first[(group[first] == group[second]) & _reach(boxes[first], boxes[second], 0.0)]
+        first = first[(group[first] == group[second]) & _reach(boxes.T, first, second, 0.0)]
         # nothing is left to find where all the rest of the group has been
         first = first[_last_of_group(group, ~taken)[first] >= first + step]
         second = first + step
-        close = _close(boxes[first], boxes[second]) & ~taken[second]
+        close = _close(boxes.T, first, second) & ~taken[second]
         one, other = first[close], second[close]
         iou = iou_matrix(boxes[np.stack([one, other], axis=1)])[:, 0, 1]
         near = iou >= NEAR_DUPLICATE_IOU
@@ -194,32 +195,35 @@ def near_duplicates(boxes: Boxes, group: NDArray[np.int64], rank: NDArray[np.int
     return sorted(found)
 
 
-def _reach(first: Boxes, second: Boxes, blur: float) -> NDArray[np.bool_]:
+def _reach(columns: Boxes, first: Places, second: Places, blur: float) -> NDArray[np.bool_]:
     """Whether `second` begins no further right of `first` than a tenth of its width: no other reaches IoU 0.9."""
-    limit = (1.0 - NEAR_DUPLICATE_IOU) * (first[:, 2] - first[:, 0]) + blur
-    reaches: NDArray[np.bool_] = second[:, 0] - first[:, 0] <= limit
+    left, right = columns[0], columns[2]
+    starts = np.take(left, first)
+    limit = (1.0 - NEAR_DUPLICATE_IOU) * (np.take(right, first) - starts) + blur
+    reaches: NDArray[np.bool_] = np.take(left, second) - starts <= limit
     return reaches
 
 
-def _close(first: Boxes, second: Boxes) -> NDArray[np.bool_]:
+def _close(columns: Boxes, first: Places, second: Places) -> NDArray[np.bool_]:
     """Whether no side of `second` is further from that of `first` than a tenth of the larger box."""
     close = np.ones(len(first), dtype=bool)
+    one, other = np.take(columns, first, axis=1), np.take(columns, second, axis=1)
     for low, high in ((0, 2), (1, 3)):
-        longer = np.maximum(first[:, high] - first[:, low], second[:, high] - second[:, low])
+        longer = np.maximum(one[high] - one[low], other[high] - other[low])
         limit = (1.0 - NEAR_DUPLICATE_IOU) * (1 + 1e-9) * longer
-        close &= np.abs(first[:, low] - second[:, low]) <= limit
-        close &= np.abs(first[:, high] - second[:, high]) <= limit
+        close &= np.abs(one[low] - other[low]) <= limit
+        close &= np.abs(one[high] - other[high]) <= limit
     return close
 
 
-def _last_of_group(group: NDArray[np.int64], which: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _last_of_group(group: Places, which: NDArray[np.bool_]) -> Places:
     """Place of the last row of its group for which `which` is true, -1 if there is none; the groups are in order."""
     starts = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
     last = np.maximum.reduceat(np.where(which, np.arange(len(group)), -1), starts)
     return np.repeat(last, np.diff(np.append(starts, len(group))))
 
 
-def _near_another(boxes: Boxes, group: NDArray[np.int64]) -> NDArray[np.int64]:
+def _near_another(boxes: Boxes, group: NDArray[np.int64]) -> Places:
     """Boxes that may lie on another one of their group; in order, and few if few do."""
     near = np.zeros(len(boxes), dtype=bool)
     if len(boxes) == 0:
@@ -233,12 +237,12 @@ def _near_another(boxes: Boxes, group: NDArray[np.int64]) -> NDArray[np.int64]:
     # boxes of one step of x_min may come in either order
     blur = 2.0 / scale if bits else np.inf
     first, step = np.flatnonzero(group[1:] == group[:-1]), 1
-    boxes = np.take(boxes.T, order, axis=1)
+    columns = np.take(boxes.T, order, axis=1)
     while len(first) and step <= _STEPS:
         second = first + step
-        reaches = _reach(boxes, first, second, blur)
+        reaches = _reach(columns, first, second, blur)
         first, second = first[reaches], second[reaches]
-        close = _close(boxes, first, second)
+        close = _close(columns, first, second)
         near[order[first[close]]] = near[order[second[close]]] = True
         step += 1
         first = first[first + step < len(group)]

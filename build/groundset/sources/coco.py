@@ -209,7 +209,9 @@ def _order(image_rank: Integers, ids: Integers) -> Integers:
     digits = len(str(int(ids.max(initial=0))))
     images = int(image_rank.max(initial=0)) + 1
     if ids.min(initial=0) < 0 or images * 10**digits * (digits + 1) >= 2**63:
-        keys = pa.table([arrow_columns.numbers(image_rank), arrow_columns.id_texts("a", ids)], names=["image", "object"])
+        keys = pa.table(
+            [arrow_columns.numbers(image_rank), arrow_columns.id_texts("a", ids)], names=["image", "object"]
+        )
         order = pc.sort_indices(keys, [("image", "ascending"), ("object", "ascending")])
         return arrow_columns.values_of(order).astype(np.int64)
     tens = 10 ** np.arange(digits, dtype=np.int64)
@@ -304,8 +306,8 @@ def read(
     # the place -1 is that of no image
     sizes = np.stack([np.take(np.append(side, np.nan), image) for side in images.size.T]).T
     written, known = box_checks.box_values(rows.bbox.T), np.flatnonzero(image >= 0)
-    housed = (written, sizes) if len(known) == len(rows) else (_some(written, known), _some(sizes, known))
-    box_checks.require_convention(str(annotations), *housed, box_format, box_unit)
+    housed = _some(written, known), _some(sizes, known)
+    box_checks.require_convention(str(annotations), housed[0], housed[1], box_format, box_unit)
     # a box of an image without a size can still be degenerate, in whatever unit
     boxes = box_checks.to_xyxy_px(written, np.where(np.isnan(sizes), 1.0, sizes), box_format, box_unit)
     stays, said = _judge_boxes(rows, boxes, sizes, kind, content.images)

@@ -147,7 +147,12 @@ def box_array(boxes: NDArray[np.float64]) -> pa.Array:
 def _column(values: Any, kind: pa.DataType) -> pa.Array:
     if isinstance(values, pa.Array) and values.type == kind:
         return values
-    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iuf" and pa.types.is_primitive(kind):
+    if (
+        isinstance(values, np.ndarray)
+        and values.ndim == 1
+        and values.dtype.kind in "iuf"
+        and pa.types.is_primitive(kind)
+    ):
         return arrow_columns.numbers(values.astype(kind.to_pandas_dtype(), copy=False))
     if isinstance(values, list) and kind == pa.string():
         return arrow_columns.texts(values)

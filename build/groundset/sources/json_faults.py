@@ -17,10 +17,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-import jsonschema_rs
-
 from groundset.errors import DataError, Problem
-from groundset.schema import json_path
 from groundset.schema_types import load, types
 
 Parts = tuple[str | int, ...]
@@ -197,7 +194,15 @@ def _wording(error: Any) -> str:
 
 def schema_faults(document: Any, schema_name: str) -> list[tuple[Parts, str]]:
     """Everything in a parsed document that is not JSON or breaks `schemas/<schema_name>`; changes the document."""
-    return _faults(document, load(schema_name), jsonschema_rs.Draft202012Validator(load(schema_name)))
+    schema = load(schema_name)
+    return _faults(document, schema, _validator(schema))
+
+
+def _validator(schema: dict[str, Any]) -> Any:
+    # only a broken file needs it
+    import jsonschema_rs
+
+    return jsonschema_rs.Draft202012Validator(schema)
 
 
 def _faults(document: Any, schema: dict[str, Any], validator: Any) -> list[tuple[Parts, str]]:
@@ -274,6 +279,8 @@ def document_problems(
         hint: Recognises another kind of file by a sketch of it: lists of records hold one record for each set of keys
             that occurs, without values. If it answers, its answer is the only problem.
     """
+    from groundset.schema import json_path
+
     _, message = _parsed(text, lambda _: None)
     if message:
         return [Problem(file, "", "", message)]
@@ -286,7 +293,7 @@ def document_problems(
     if not isinstance(sketch, dict):
         found = schema_faults(json.loads(text), schema_name)
         return [Problem(file, "", json_path(path), message) for path, message in found]
-    validators = {key: jsonschema_rs.Draft202012Validator(node) for key, node in lists.items()}
+    validators = {key: _validator(node) for key, node in lists.items()}
     outer: dict[str, Any] = {}
     inner: dict[str, list[Problem]] = {}
     for key, index, value in _members(text, lists):

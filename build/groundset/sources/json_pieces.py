@@ -17,6 +17,7 @@ from io import FileIO
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 PIECE_BYTES = 1 << 20
 _GAP = re.compile(rb"\}(\s*),\s*\{")
@@ -70,11 +71,10 @@ def each_piece(path: Path, key: str, take: Take, piece_bytes: int = PIECE_BYTES)
     except (OSError, ValueError, RecursionError, _Unfit):
         # msgspec's errors and those of UTF-8 are ValueErrors
         return None
-    around = head + tail
     number = 0
-    while (stand_in := f"array {number}").encode() in around:
+    while any((stand_in := f"array {number}").encode() in part for part in (head, tail)):
         number += 1
-    return Remainder(b'%b"%b"%b' % (head, stand_in.encode(), tail), stand_in)
+    return Remainder(b"".join([head, b'"', stand_in.encode(), b'"', tail]), stand_in)
 
 
 def _filler(file: FileIO) -> Fill:
@@ -83,39 +83,42 @@ def _filler(file: FileIO) -> Fill:
 
     def fill(space: memoryview) -> int:
         got = file.readinto(space)
-        text = bytes(space[:got])
-        if not got or not text.isascii() or decoder.getstate()[0]:
-            decoder.decode(text, final=not got)
+        plain = np.frombuffer(space, dtype=np.uint8, count=got).max(initial=0) < 0x80
+        if not got or not plain or decoder.getstate()[0]:
+            decoder.decode(bytes(space[:got]), final=not got)
         return got
 
     return fill
 
 
-def _more(fill: Fill, held: bytearray, size: int) -> bool:
-    space = bytearray(size)
-    got = fill(memoryview(space))
-    held += space[:got]
-    return got > 0
+def _all(fill: Fill, held: bytes, size: int) -> bytes:
+    """What is held and all that follows."""
+    parts, space = [held], memoryview(bytearray(size))
+    while got := fill(space):
+        parts.append(bytes(space[:got]))
+    return b"".join(parts)
 
 
 def _head(fill: Fill, quoted_key: bytes, size: int) -> tuple[bytes, bytearray]:
     """The bytes before the array, and what was read from its bracket on."""
     opening = re.compile(re.escape(quoted_key) + rb"\s*:\s*\[")
-    held = bytearray()
-    start = 0
-    while _more(fill, held, size):
-        if start == 0 and not held.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"):
+    held, filled, start = bytearray(2 * size), 0, 0
+    while got := fill(memoryview(held)[filled:]):
+        filled += got
+        if filled == got and not held.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"):
             break
-        while (at := held.find(quoted_key, start)) >= 0:
-            found = opening.match(held, at)
+        while (at := held.find(quoted_key, start, filled)) >= 0:
+            found = opening.match(held, at, filled)
             if found:
-                bracket = found.end() - 1
-                return bytes(held[:bracket].removeprefix(codecs.BOM_UTF8)), held[bracket:]
-            if len(held) - at < size:
+                view, bracket = memoryview(held), found.end() - 1
+                return bytes(view[:bracket]).removeprefix(codecs.BOM_UTF8), bytearray(view[bracket:filled])
+            if filled - at < size:
                 # what has to follow it may not have been read yet
                 break
             start = at + 1
-        start = at if at >= 0 else max(1, len(held) - len(quoted_key))
+        start = at if at >= 0 else max(0, filled - len(quoted_key))
+        if filled == len(held):
+            held = held + bytearray(filled)
     raise _Unfit
 
 
@@ -130,10 +133,7 @@ def _array(fill: Fill, held: bytearray, take: Take, size: int) -> bytes:
         filled -= taken
         buffer[:filled] = buffer[taken : taken + filled]
         if ended:
-            tail = buffer[:filled]
-            while _more(fill, tail, size):
-                pass
-            return bytes(tail)
+            return _all(fill, bytes(memoryview(buffer)[:filled]), size)
         if filled == len(buffer):
             buffer = buffer + bytearray(filled)
 
