@@ -68,4 +68,3 @@ def run(arguments: list[str]) -> int:
         typer.echo(f"groundset: {error.filename or 'a file'}: {error.strerror or error}", err=True)
         return 1
     return 0
-
