@@ -161,7 +161,7 @@ def read_receipt(place: Place, name: str) -> dict[str, Any] | None:
     path = place.work / name / "receipt.json"
     try:
         receipt = msgspec.json.decode(path.read_bytes())
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return None if schema.errors("receipt", receipt) else receipt
 
