@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from groundset.errors import DataError, Problem
-from groundset.files import sha256_file
+from groundset.files import sha256_file, sha256_if_there
 from groundset.schema_types import arrow_schema
 from groundset.sources import coco, invig, openimages
 from groundset.sources.imported import Imported, object_record_id
@@ -49,6 +49,7 @@ def _read_invig(source: Mapping[str, Any], root: Path) -> Imported:
         source_name=source["name"],
         initial_candidates=source["initial_candidates"],
         photograph_licence=source["photograph_licence"],
+        images_folder=root / source["images"],
         box_format=source["box_format"],
         box_unit=source["box_unit"],
     )
@@ -163,7 +164,8 @@ def join(sources: list[Imported]) -> Joined:
 
 
 def _read_sources(inputs: Inputs) -> tuple[Joined, dict[str, str | None]]:
-    sources, read = [], {}
+    sources: list[Imported] = []
+    read: dict[str, str | None] = {}
     problems: list[Problem] = []
     for source in inputs.config["sources"]:
         path = inputs.source_root / source["annotations"]
@@ -184,14 +186,18 @@ def _read_sources(inputs: Inputs) -> tuple[Joined, dict[str, str | None]]:
                         f"{extra}: there is no such file", [Problem(str(extra), "", "", "there is no such file")]
                     )
                 read[f"source:{name}"] = sha256_file(extra)
-            sources.append(READERS[source["kind"]](source, inputs.source_root))
+            imported = READERS[source["kind"]](source, inputs.source_root)
+            for extra in imported.opened:
+                key = extra.relative_to(inputs.source_root).as_posix()
+                read[f"source:{key}"] = sha256_if_there(extra)
+            sources.append(imported)
         except OSError as error:
             problems.append(Problem(error.filename or str(path), "", "", f"cannot be read: {error.strerror}"))
         except DataError as error:
             problems += error.problems or (Problem(str(path), "", "", error.summary),)
     if problems:
         raise DataError(f"the sources cannot be imported: {len(problems)} problems", problems)
-    return join(sources), dict(read)
+    return join(sources), read
 
 
 def run_images(inputs: Inputs) -> Output:
