@@ -260,7 +260,7 @@ odd_rows = st.sampled_from(
 
 
 @given(rows=st.lists(good_rows | odd_rows, max_size=24), seed=st.integers(0, 2**32), piece=st.integers(1, 600))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_neither_order_nor_pieces_matter(
     tmp_path_factory: pytest.TempPathFactory, rows: list[str], seed: int, piece: int
 ) -> None:
@@ -357,7 +357,7 @@ pieces = st.sampled_from([b"", b" ", b"\xff", codecs.BOM_UTF8, b"9" * 400, *SNIP
 
 
 @given(key=st.sampled_from(sorted(NAMES)), data=st.data())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_mutated_files(tmp_path_factory: pytest.TempPathFactory, key: str, data: st.DataObject) -> None:
     folder = copied(tmp_path_factory.mktemp("mutated"))
     content = bytearray((SOUND / NAMES[key]).read_bytes())

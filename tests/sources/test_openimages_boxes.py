@@ -92,7 +92,7 @@ row = st.tuples(
 
 
 @given(pieces=st.lists(st.lists(row, max_size=10), max_size=5))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_objects_are_those_of_a_plain_reading(pieces: list[list[Row]]) -> None:
     objects, out, images = judged(pieces)
     expected = by_hand([row for piece in pieces for row in piece])

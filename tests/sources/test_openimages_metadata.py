@@ -98,6 +98,15 @@ def test_titles_of_every_kind_come_through(tmp_path: Path, end: str) -> None:
     assert [found[image_id]["title"] for image_id in ids] == plain
 
 
+def test_line_ends_in_titles_may_lie_on_the_borders_of_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openimages_metadata, "_BLOCK", 1000)
+    monkeypatch.delattr(openimages_metadata, "_batches_carefully")
+    titles = ["x" * (number % 90) + "\n" * (number % 5) for number in range(1, 301)]
+    rows = [row(f"{number:016x}", title=f'"{title}"') for number, title in enumerate(titles)]
+    found = read_metadata(written(tmp_path, *rows), [f"{number:016x}" for number in range(300)])
+    assert [told["title"] for told in found.values()] == [title or None for title in titles]
+
+
 def test_what_is_not_there_is_null(tmp_path: Path) -> None:
     found = read_metadata(written(tmp_path, row(ONE, author="", title="")), [ONE])
     assert (found[ONE]["author"], found[ONE]["title"]) == (None, None)
