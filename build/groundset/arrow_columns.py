@@ -34,18 +34,16 @@ def values_of(column: pa.Array) -> NDArray[Any]:
 
 def texts(values: Sequence[str | None]) -> pa.Array:
     """A column of texts and nulls."""
-    present = ["" if value is None else value for value in values]
-    joined = "".join(present)
-    if joined.isascii():
-        data, lengths = joined.encode(), [len(value) for value in present]
-    else:
-        encoded = [value.encode() for value in present]
-        data, lengths = b"".join(encoded), [len(value) for value in encoded]
+    valid = None
+    if None in values:
+        valid = pa.py_buffer(np.packbits([value is not None for value in values], bitorder="little"))
+        values = ["" if value is None else value for value in values]
+    joined = "".join(values)  # type: ignore[arg-type]
+    parts: Sequence[Any] = values if joined.isascii() else [str(value).encode() for value in values]
+    data = joined.encode()
     if len(data) > _LONGEST:
         raise ValueError("a column of more than 2 GiB of text")
-    missing = np.fromiter((value is None for value in values), dtype=bool, count=len(present))
-    valid = pa.py_buffer(np.packbits(~missing, bitorder="little")) if missing.any() else None
-    return _from_lengths(np.array(lengths, dtype=np.int32), data, valid)
+    return _from_lengths(np.fromiter(map(len, parts), dtype=np.int32, count=len(parts)), data, valid)
 
 
 def _from_lengths(lengths: NDArray[np.int32], data: bytes, valid: pa.Buffer | None) -> pa.Array:
@@ -68,23 +66,3 @@ def id_texts(prefix: str, ids: NDArray[np.int64]) -> pa.Array:
     """
     plain = pc.cast(numbers(ids), pa.string())
     return pc.binary_join_element_wise(repeated(prefix, len(ids)), plain, repeated("", len(ids))) if prefix else plain
-
-
-def places(values: NDArray[np.int64], among: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where each value stands in `among`, whose values are distinct; -1 where it does not.
-
-    >>> places(np.array([5, 8, 9]), np.array([9, 5])).tolist()
-    [1, -1, 0]
-    """
-    if len(among) == 0:
-        return np.full(len(values), -1, dtype=np.int64)
-    low, high = int(among.min()), int(among.max())
-    inside = (values >= low) & (values <= high)
-    if high - low > 16 * (len(among) + len(values)):
-        order = np.argsort(among)
-        near = order[np.searchsorted(among[order[:-1]], values)]
-        return np.where(among[near] == values, near, -1)
-    # ids are mostly dense: one look into a table is faster by far than a search
-    table = np.full(high - low + 1, -1, dtype=np.int32)
-    table[among - low] = np.arange(len(among))
-    return np.where(inside, table[np.where(inside, values, low) - low], -1).astype(np.int64)

@@ -184,17 +184,16 @@ def photo_page_from_flickr(url: str | None) -> tuple[str, str] | None:
     return (number, _PHOTO_PAGE + number) if re.fullmatch(r"[0-9]+", number) else None
 
 
-def photo_pages_from_flickr(urls: Sequence[str | None]) -> list[tuple[str, str] | None]:
-    """What `photo_page_from_flickr` says of each address, many times faster."""
+def photo_pages_from_flickr(urls: Sequence[str | None]) -> tuple[list[str | None], list[str | None]]:
+    """What `photo_page_from_flickr` says of each address, many times faster: photo ids and pages."""
     usual = pc.match_substring_regex(texts(urls), _USUAL_FLICKR_FILE).to_pylist()
-    found: list[tuple[str, str] | None] = []
-    for url, is_usual in zip(urls, usual, strict=True):
-        if url and is_usual:
-            number = url.rpartition("/")[2].partition("_")[0]
-            found.append((number, _PHOTO_PAGE + number))
-        else:
-            found.append(photo_page_from_flickr(url))
-    return found
+    ids = [
+        url.rpartition("/")[2].partition("_")[0] if url and ok else None for url, ok in zip(urls, usual, strict=True)
+    ]
+    pages = [_PHOTO_PAGE + number if number else None for number in ids]
+    for place in [place for place, ok in enumerate(usual) if not ok]:
+        ids[place], pages[place] = photo_page_from_flickr(urls[place]) or (None, None)
+    return ids, pages
 
 
 def _one_line(value: str | None) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundset.errors import DataError, Problem, UsageError
+from groundset.sources.integer_keys import order_of
 
 FORMATS = ("xywh", "xyxy")
 UNITS = ("pixel", "unit")
@@ -32,6 +33,7 @@ _STEPS = 64
 Boxes = NDArray[np.float64]
 Sizes = NDArray[np.float64]
 Places = NDArray[np.int64]
+Edges = NDArray[np.float64]
 
 
 def is_size(width: float | None, height: float | None) -> bool:
@@ -47,9 +49,10 @@ def are_sizes(sizes: Sizes) -> NDArray[np.bool_]:
 
 def box_values(boxes: Sequence[Sequence[float]] | Boxes) -> Boxes:
     """Boxes as the file writes them; shape (n, 4). Absurd values are cut, so that they stay absurd but finite."""
-    values = np.array(boxes, dtype=np.float64).reshape(-1, 4)
-    np.clip(values, -COORDINATE, COORDINATE, out=values)
-    values += 0.0  # one zero, not two
+    values = np.asarray(boxes, dtype=np.float64).reshape(-1, 4)
+    # one zero, not two
+    if np.abs(values).max(initial=0.0) > COORDINATE or (np.signbit(values) & (values == 0)).any():
+        values = np.clip(values, -COORDINATE, COORDINATE) + 0.0
     return values
 
 
@@ -98,19 +101,23 @@ def areas(boxes: Boxes) -> NDArray[np.float64]:
     return area(boxes)
 
 
+def misfits(side: Edges, outside: Edges) -> NDArray[np.bool_]:
+    """Which boxes are degenerate or leave their image, from `shorter_side` and `outside_px`; shape (n,)."""
+    return (side <= 0) | (outside > OUTSIDE_PX)
+
+
 def misfit_share(boxes: Boxes, sizes: Sizes) -> float:
     """Share of the boxes that are degenerate or leave their image; 0 for no box."""
-    if len(boxes) == 0:
-        return 0.0
-    misfit = (shorter_side(boxes) <= 0) | (outside_px(boxes, sizes) > OUTSIDE_PX)
-    return float(misfit.mean())
+    return float(misfits(shorter_side(boxes), outside_px(boxes, sizes)).mean()) if len(boxes) else 0.0
 
 
 def _looks_normalised(boxes: Boxes) -> bool:
     return bool(np.abs(boxes).max() <= 1 and (boxes % 1 != 0).any())
 
 
-def require_convention(file: str, boxes: Boxes, sizes: Sizes, box_format: str, box_unit: str) -> None:
+def require_convention(
+    file: str, boxes: Boxes, sizes: Sizes, box_format: str, box_unit: str, misfit: float | None = None
+) -> None:
     """Holds the declared box convention against the boxes themselves (limits ours).
 
     Args:
@@ -119,6 +126,7 @@ def require_convention(file: str, boxes: Boxes, sizes: Sizes, box_format: str, b
         sizes: Sizes of their images.
         box_format: xywh or xyxy, as declared.
         box_unit: pixel or unit, as declared.
+        misfit: Share of the boxes that are degenerate or leave their image as declared, if it is known already.
 
     Raises:
         DataError: Another convention fits the boxes clearly better than the declared one.
@@ -129,7 +137,7 @@ def require_convention(file: str, boxes: Boxes, sizes: Sizes, box_format: str, b
         message = f"declared in pixels, but none of the {len(boxes)} boxes has a value above 1"
         hint = "the boxes look like shares of the image: declare box_unit = unit"
         raise DataError(f"{file}: the boxes do not fit the declared convention", [Problem(file, "", "", message, hint)])
-    declared = misfit_share(to_xyxy_px(boxes, sizes, box_format, box_unit), sizes)
+    declared = misfit_share(to_xyxy_px(boxes, sizes, box_format, box_unit), sizes) if misfit is None else misfit
     if declared <= MISFIT_SHARE or declared * len(boxes) < MISFIT_BOXES:
         return
     shares = {
@@ -179,11 +187,11 @@ def near_duplicates(boxes: Boxes, group: NDArray[np.int64], rank: NDArray[np.int
     while len(first):
         first = first[first + step < len(boxes)]
         second = first + step
-        first = first[(group[first] == group[second]) & _reach(boxes.T, first, second, 0.0)]
+        first = first[(group[first] == group[second]) & _reach(boxes, first, second, 0.0)]
         # nothing is left to find where all the rest of the group has been
         first = first[_last_of_group(group, ~taken)[first] >= first + step]
         second = first + step
-        close = _close(boxes.T, first, second) & ~taken[second]
+        close = _close(boxes, first, second) & ~taken[second]
         one, other = first[close], second[close]
         iou = iou_matrix(boxes[np.stack([one, other], axis=1)])[:, 0, 1]
         near = iou >= NEAR_DUPLICATE_IOU
@@ -195,19 +203,18 @@ def near_duplicates(boxes: Boxes, group: NDArray[np.int64], rank: NDArray[np.int
     return sorted(found)
 
 
-def _reach(columns: Boxes, first: Places, second: Places, blur: float) -> NDArray[np.bool_]:
+def _reach(boxes: Boxes, first: Places, second: Places, blur: float) -> NDArray[np.bool_]:
     """Whether `second` begins no further right of `first` than a tenth of its width: no other reaches IoU 0.9."""
-    left, right = columns[0], columns[2]
-    starts = np.take(left, first)
-    limit = (1.0 - NEAR_DUPLICATE_IOU) * (np.take(right, first) - starts) + blur
-    reaches: NDArray[np.bool_] = np.take(left, second) - starts <= limit
+    starts = np.take(boxes[:, 0], first)
+    limit = (1.0 - NEAR_DUPLICATE_IOU) * (np.take(boxes[:, 2], first) - starts) + blur
+    reaches: NDArray[np.bool_] = np.take(boxes[:, 0], second) - starts <= limit
     return reaches
 
 
-def _close(columns: Boxes, first: Places, second: Places) -> NDArray[np.bool_]:
+def _close(boxes: Boxes, first: Places, second: Places) -> NDArray[np.bool_]:
     """Whether no side of `second` is further from that of `first` than a tenth of the larger box."""
     close = np.ones(len(first), dtype=bool)
-    one, other = np.take(columns, first, axis=1), np.take(columns, second, axis=1)
+    one, other = np.take(boxes.T, first, axis=1), np.take(boxes.T, second, axis=1)
     for low, high in ((0, 2), (1, 3)):
         longer = np.maximum(one[high] - one[low], other[high] - other[low])
         limit = (1.0 - NEAR_DUPLICATE_IOU) * (1 + 1e-9) * longer
@@ -229,24 +236,28 @@ def _near_another(boxes: Boxes, group: NDArray[np.int64]) -> Places:
     if len(boxes) == 0:
         return np.flatnonzero(near)
     # one whole number a box, to sort by: its group, then x_min in steps
-    bits = min(max(62 - int(group.max()).bit_length(), 0), 20)
+    if int(group.max()) - int(group.min()) > 2**40:
+        _, group = np.unique(group, return_inverse=True)
+    group = group - group.min()
+    groups = int(group.max()) + 1
+    bits = min(max(62 - groups.bit_length() - len(group).bit_length(), 8), 20)
     left = boxes[:, 0] - boxes[:, 0].min()
     scale = (2**bits - 1) / max(float(left.max()), 1.0)
-    order = np.argsort(group * 2**bits + (left * scale).astype(np.int64))
+    order = order_of(group * 2**bits + (left * scale).astype(np.int64), groups * 2**bits)
     group = np.take(group, order)
     # boxes of one step of x_min may come in either order
-    blur = 2.0 / scale if bits else np.inf
+    blur = 2.0 / scale
     first, step = np.flatnonzero(group[1:] == group[:-1]), 1
-    columns = np.take(boxes.T, order, axis=1)
     while len(first) and step <= _STEPS:
         second = first + step
-        reaches = _reach(columns, first, second, blur)
+        reaches = _reach(boxes, order[first], order[second], blur)
         first, second = first[reaches], second[reaches]
-        close = _close(columns, first, second)
+        close = _close(boxes, order[first], order[second])
         near[order[first[close]]] = near[order[second[close]]] = True
         step += 1
         first = first[first + step < len(group)]
         first = first[group[first] == group[first + step]]
-    # crowded groups are left to the exact search whole
-    near[order[np.isin(group, group[first])]] = True
+    if len(first):
+        # crowded groups are left to the exact search whole
+        near[order[np.isin(group, group[first])]] = True
     return np.flatnonzero(near)

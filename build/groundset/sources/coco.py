@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: groundset contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Reads COCO instances and captions files into our tables, with a verdict on every row that is left out or odd."""
+"""Reads COCO instances files into our tables, with a verdict on every row that is left out or odd."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from groundset import arrow_columns, licences
 from groundset.errors import DataError, Problem
-from groundset.sources import box_checks, coco_file, json_faults
+from groundset.sources import box_checks, coco_file, integer_keys, json_faults
+from groundset.sources.coco_captions import Captions, read_captions
 from groundset.sources.coco_file import Annotations, Category, Image, LicenceEntry
 from groundset.sources.imported import (
     Imported,
@@ -28,12 +29,13 @@ from groundset.sources.imported import (
 )
 from groundset.verdicts import Verdict
 
+__all__ = ["CATEGORIES", "Captions", "read", "read_captions"]
+
 # COCO's own supercategories of these names are the design's categories (notes of section 8)
 CATEGORIES = ("person", "vehicle", "animal", "food")
-# a name that can have none of the faults of a path
-_PLAIN_NAME = r"\A[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\z"
 
 Integers = NDArray[np.int64]
+Numbers = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
@@ -49,37 +51,34 @@ class _Images:
     """
 
     id: Integers
-    size: NDArray[np.float64]
+    size: Numbers
     rank: Integers
     table: pa.Table
 
 
-def _image_id(known: int) -> str:
-    return f"coco-{known}"
-
-
 def _judge_images(images: Sequence[Image]) -> tuple[list[Image], list[Verdict]]:
     kept, doubled = one_per_id(images, lambda image: image.id)
-    rejected = [Verdict(_image_id(image.id), "image", "duplicate_id", detail) for image, detail in doubled]
-    plain = pc.match_substring_regex(arrow_columns.texts([image.file_name for image in kept]), _PLAIN_NAME)
-    good = np.array(plain.to_pylist(), dtype=bool) & box_checks.are_sizes(_sizes(kept))
-    stays = np.ones(len(kept), dtype=bool)
-    for index in np.flatnonzero(~good).tolist():
+    rejected = [Verdict(coco_file.image_id(image.id), "image", "duplicate_id", detail) for image, detail in doubled]
+    odd = ~box_checks.are_sizes(_sizes(kept))
+    names = [image.file_name for image in kept]
+    joined = "".join(names)
+    if any(character in joined for character in "/\\:\0") or not {".", ".."}.isdisjoint(names):
+        odd |= np.fromiter((bool(path_fault(name)) for name in names), dtype=bool, count=len(names))
+    for index in np.flatnonzero(odd).tolist():
         image = kept[index]
         fault = path_fault(image.file_name)
         if fault:
             detail = f"file name {json_faults.shown(image.file_name)}: {fault}"
-            rejected.append(Verdict(_image_id(image.id), "image", "path_outside_folder", detail))
-        elif not box_checks.is_size(image.width, image.height):
+            rejected.append(Verdict(coco_file.image_id(image.id), "image", "path_outside_folder", detail))
+        else:
             detail = f"width {image.width}, height {image.height}"
-            rejected.append(Verdict(_image_id(image.id), "image", "no_size", detail))
-        stays[index] = not fault and box_checks.is_size(image.width, image.height)
-    return kept if stays.all() else [kept[index] for index in np.flatnonzero(stays).tolist()], rejected
+            rejected.append(Verdict(coco_file.image_id(image.id), "image", "no_size", detail))
+    return [kept[index] for index in np.flatnonzero(~odd).tolist()] if odd.any() else kept, rejected
 
 
-def _sizes(images: Sequence[Image]) -> NDArray[np.float64]:
-    sides = [[image.width for image in images], [image.height for image in images]]
-    return np.array(sides, dtype=np.float64).reshape(2, -1).T
+def _sizes(images: Sequence[Image]) -> Numbers:
+    widths = np.array([image.width for image in images], dtype=np.float64)
+    return np.stack([widths, np.array([image.height for image in images], dtype=np.float64)]).T
 
 
 def _image_table(
@@ -88,15 +87,15 @@ def _image_table(
     addresses = {entry.id: entry.url for entry in entries}
     known = {entry.id: licences.by_address(entry.url) for entry in entries}
     spdx = {number: licence.spdx for number, licence in known.items() if licence}
-    flagged = []
-    for image in images:
-        if image.license is not None and image.license not in spdx:
-            written = addresses.get(image.license) or "no address in the file's licence table"
-            detail = f"licence {image.license}: {written}"
-            flagged.append(Verdict(_image_id(image.id), "image", "unknown_licence", detail, hard=False))
     numbers = [image.license for image in images]
+    flagged = []
+    if not {None, *spdx}.issuperset(numbers):
+        for image, number in zip(images, numbers, strict=True):
+            if number is not None and number not in spdx:
+                detail = f"licence {number}: " + (addresses.get(number) or "no address in the file's licence table")
+                flagged.append(Verdict(coco_file.image_id(image.id), "image", "unknown_licence", detail, hard=False))
     ids, sizes = np.array([image.id for image in images], dtype=np.int64), _sizes(images)
-    pages = licences.photo_pages_from_flickr([image.flickr_url for image in images])
+    photos, pages = licences.photo_pages_from_flickr([image.flickr_url for image in images])
     image_ids = arrow_columns.id_texts("coco-", ids)
     nothing = pa.nulls(len(images), pa.string())
     columns = {
@@ -112,9 +111,9 @@ def _image_table(
         "title": nothing,
         "author": nothing,
         "author_url": nothing,
-        "landing_url": [page[1] if page else None for page in pages],
+        "landing_url": pages,
         "original_url": [image.coco_url for image in images],
-        "flickr_id": [page[0] if page else None for page in pages],
+        "flickr_id": photos,
         "rotation": pa.nulls(len(images), pa.int64()),
     }
     order = pc.sort_indices(image_ids)
@@ -124,7 +123,7 @@ def _image_table(
 
 
 def _record_id(annotation_id: int, image_id: int) -> str:
-    return object_record_id(_image_id(image_id), f"a{annotation_id}")
+    return object_record_id(coco_file.image_id(image_id), f"a{annotation_id}")
 
 
 def _one_per_id(rows: Annotations) -> tuple[Annotations, list[Verdict]]:
@@ -146,18 +145,15 @@ def _one_per_id(rows: Annotations) -> tuple[Annotations, list[Verdict]]:
 
 def _judge_boxes(
     rows: Annotations,
-    boxes: NDArray[np.float64],
-    sizes: NDArray[np.float64],
+    side: Numbers,
+    outside: Numbers,
+    sizes: Numbers,
     kinds: Integers,
     images: Sequence[Image],
 ) -> tuple[Mask, list[Verdict]]:
     """Which annotations stay, and a verdict for each that does not; the first rule that speaks is the one given."""
-    side = box_checks.shorter_side(boxes)
     no_size = np.isnan(sizes[:, 0])
-    outside = np.nan_to_num(box_checks.outside_px(boxes, sizes), nan=0.0)
-    # without a size nothing can be outside: such rows are rejected for their image
-    leaves = ~no_size & (outside > box_checks.OUTSIDE_PX)
-    bad = (side <= 0) | (kinds < 0) | no_size | leaves
+    bad = box_checks.misfits(side, outside) | (kinds < 0) | no_size
     known = {image.id for image in images} if bad.any() else set()
     rejected = []
     for index in np.flatnonzero(bad).tolist():
@@ -182,7 +178,8 @@ def _judge_boxes(
     return ~bad, rejected
 
 
-def _flags(rows: Annotations, boxes: NDArray[np.float64], group: Integers) -> list[Verdict]:
+def _flags(rows: Annotations, group: Integers) -> list[Verdict]:
+    boxes = rows.bbox.T
     # a mask covers whole pixels, a box ends where it ends: a pixel a side is rounding
     most = (boxes[:, 2] - boxes[:, 0] + 1.0) * (boxes[:, 3] - boxes[:, 1] + 1.0)
     odd = np.flatnonzero((rows.area <= 0) | (rows.area > most))
@@ -196,33 +193,17 @@ def _flags(rows: Annotations, boxes: NDArray[np.float64], group: Integers) -> li
         mask_area = float(rows.area[index])
         detail = f"mask area {mask_area:g}, box area {box_area:g}"
         flag(index, "area_contradicts_box", detail, mask_area, box_area)
-    single = np.flatnonzero(rows.iscrowd != 1)
-    some = (_some(boxes, single), np.take(group, single), np.take(rows.id, single))
-    for one, other, iou in box_checks.near_duplicates(*some):
-        detail = f"lies on a{rows.id[single[one]]} of the same category"
-        flag(int(single[other]), "near_duplicate_box", detail, iou, box_checks.NEAR_DUPLICATE_IOU)
+    # a crowd is in a group of its own, so that it lies on nothing
+    group = np.where(rows.iscrowd == 1, -1 - np.arange(len(rows)), group)
+    for one, other, iou in box_checks.near_duplicates(boxes, group, rows.id):
+        detail = f"lies on a{rows.id[one]} of the same category"
+        flag(other, "near_duplicate_box", detail, iou, box_checks.NEAR_DUPLICATE_IOU)
     return flagged
 
 
-def _order(image_rank: Integers, ids: Integers) -> Integers:
-    """The order of rows by image, then by the text of the object's id, for which a10 comes before a9."""
-    digits = len(str(int(ids.max(initial=0))))
-    images = int(image_rank.max(initial=0)) + 1
-    if ids.min(initial=0) < 0 or images * 10**digits * (digits + 1) >= 2**63:
-        keys = pa.table(
-            [arrow_columns.numbers(image_rank), arrow_columns.id_texts("a", ids)], names=["image", "object"]
-        )
-        order = pc.sort_indices(keys, [("image", "ascending"), ("object", "ascending")])
-        return arrow_columns.values_of(order).astype(np.int64)
-    tens = 10 ** np.arange(digits, dtype=np.int64)
-    length = np.maximum(np.searchsorted(tens, ids, side="right"), 1)
-    # as text, ids compare like numbers that were filled up with zeros to one length; of equal ones the shorter is first
-    return np.argsort((image_rank * 10**digits + ids * tens[digits - length]) * (digits + 1) + length)
-
-
-def _some(rows: NDArray[np.float64], index: Integers) -> NDArray[np.float64]:
-    """Rows of an array whose columns lie one after the other in memory, as do those of the result."""
-    return np.take(rows.T, index, axis=1).T
+def _some(rows: Numbers, index: Integers) -> Numbers:
+    """Rows at increasing places of an array whose columns lie one after the other, as do those of the result."""
+    return rows if len(index) == len(rows) else np.take(rows.T, index, axis=1).T
 
 
 def _read_file(path: Path, images_folder: Path | None) -> tuple[coco_file.InstancesFile[None], Annotations]:
@@ -239,27 +220,26 @@ def _read_file(path: Path, images_folder: Path | None) -> tuple[coco_file.Instan
 
 
 def _object_table(
-    rows: Annotations,
-    boxes: NDArray[np.float64],
-    places: tuple[Integers, Integers],
-    images: _Images,
-    categories: Sequence[Category],
+    rows: Annotations, image: Integers, kind: Integers, images: _Images, categories: Sequence[Category]
 ) -> pa.Table:
-    order = _order(np.take(images.rank, places[0]), rows.id)
-    rows, boxes = rows.take(order), _some(boxes, order)
-    image, kind = np.take(places[0], order), arrow_columns.numbers(np.take(places[1], order))
+    order = integer_keys.order_of_texts(np.take(images.rank, image), rows.id)
+    image, kinds = np.take(image, order), arrow_columns.numbers(np.take(kind, order))
+    ids, area = np.take(rows.id, order), np.take(rows.area, order)
+    corners = np.empty((len(rows), 4))
+    for place in range(4):
+        corners[:, place] = np.take(rows.bbox[place], order)
     named = [category.supercategory if category.supercategory in CATEGORIES else None for category in categories]
     columns = {
-        "object_id": arrow_columns.id_texts("a", rows.id),
+        "object_id": arrow_columns.id_texts("a", ids),
         "image_id": images.table["image_id"].combine_chunks().take(arrow_columns.numbers(np.take(images.rank, image))),
-        "label": arrow_columns.texts([category.name for category in categories]).take(kind),
-        "category": arrow_columns.texts(named).take(kind),
-        "bbox_xyxy": box_array(boxes),
+        "label": arrow_columns.texts([category.name for category in categories]).take(kinds),
+        "category": arrow_columns.texts(named).take(kinds),
+        "bbox_xyxy": box_array(corners),
         "frame_width": np.take(images.size[:, 0], image),
         "frame_height": np.take(images.size[:, 1], image),
-        "is_group": rows.iscrowd,
+        "is_group": np.take(rows.iscrowd, order),
         "is_depiction": np.full(len(rows), -1, dtype=np.int64),
-        "mask_area": arrow_columns.numbers(rows.area + 0.0, missing=np.isnan(rows.area)),
+        "mask_area": arrow_columns.numbers(area + 0.0, missing=np.isnan(area)),
     }
     return table("object", columns)
 
@@ -300,25 +280,30 @@ def read(
     images, flagged = _image_table(good, content.licenses, source_name)
     rows, doubled = _one_per_id(rows)
 
-    image = arrow_columns.places(rows.image_id, images.id)
+    image = integer_keys.places(rows.image_id, images.id)
     category_ids = np.array([category.id for category in content.categories], dtype=np.int64)
-    kind = arrow_columns.places(rows.category_id, category_ids)
+    kind = integer_keys.places(rows.category_id, category_ids)
     # the place -1 is that of no image
     sizes = np.stack([np.take(np.append(side, np.nan), image) for side in images.size.T]).T
     written, known = box_checks.box_values(rows.bbox.T), np.flatnonzero(image >= 0)
+    # a box of an image without a size can still be degenerate, in whatever unit, but not be outside
+    frames = sizes if len(known) == len(rows) else np.where(np.isnan(sizes), 1.0, sizes)
+    boxes = box_checks.to_xyxy_px(written, frames, box_format, box_unit)
+    side, outside = box_checks.shorter_side(boxes), np.nan_to_num(box_checks.outside_px(boxes, sizes), nan=0.0)
+    misfit = float(box_checks.misfits(side, outside)[known].mean()) if len(known) else 0.0
     housed = _some(written, known), _some(sizes, known)
-    box_checks.require_convention(str(annotations), housed[0], housed[1], box_format, box_unit)
-    # a box of an image without a size can still be degenerate, in whatever unit
-    boxes = box_checks.to_xyxy_px(written, np.where(np.isnan(sizes), 1.0, sizes), box_format, box_unit)
-    stays, said = _judge_boxes(rows, boxes, sizes, kind, content.images)
+    box_checks.require_convention(str(annotations), housed[0], housed[1], box_format, box_unit, misfit)
+    stays, said = _judge_boxes(rows, side, outside, sizes, kind, content.images)
+    # from here on the boxes are those of the table
+    rows = replace(rows, bbox=boxes.T)
     if not stays.all():
         index = np.flatnonzero(stays)
-        rows, boxes, image, kind = rows.take(index), _some(boxes, index), image[index], kind[index]
+        rows, image, kind = rows.take(index), np.take(image, index), np.take(kind, index)
     return Imported(
         images=images.table,
-        objects=_object_table(rows, boxes, (image, kind), images, content.categories),
+        objects=_object_table(rows, image, kind, images, content.categories),
         dialogues=None,
         rejected=sorted_verdicts([*rejected, *doubled, *said]),
-        flagged=sorted_verdicts([*flagged, *_flags(rows, boxes, image * len(content.categories) + kind)]),
+        flagged=sorted_verdicts([*flagged, *_flags(rows, image * len(content.categories) + kind)]),
         rows_in=rows_in,
     )

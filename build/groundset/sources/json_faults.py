@@ -130,7 +130,8 @@ def _mended(document: Any) -> tuple[Any, list[tuple[Parts, str]]]:
         for key, value in parent.items() if isinstance(parent, dict) else enumerate(parent):
             inner = path if parent is holder else (*path, key)
             if isinstance(value, list | dict):
-                todo.append((value, inner))
+                if not _is_plain(value):
+                    todo.append((value, inner))
             elif isinstance(value, float) and not math.isfinite(value):
                 found.append((inner, f"{'NaN' if math.isnan(value) else 'infinity'} is not a number of JSON"))
                 parent[key] = 0.5
@@ -138,6 +139,16 @@ def _mended(document: Any) -> tuple[Any, list[tuple[Parts, str]]]:
                 found.append((inner, "holds half of a surrogate pair, which is no text"))
                 parent[key] = "?"
     return holder[0], found
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is a list of finite numbers, as the outlines of objects are by the million."""
+    if not isinstance(value, list) or not {*map(type, value)} <= {int, float}:
+        return False
+    try:
+        return math.isfinite(sum(value))
+    except OverflowError:
+        return False
 
 
 def _is_text(text: str) -> bool:

@@ -19,7 +19,6 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-PIECE_BYTES = 1 << 20
 _GAP = re.compile(rb"\}(\s*),\s*\{")
 # msgspec's error of a JSON text that ends before its bytes do; the number is about the place of the first one too many
 _TOO_MANY = re.compile(r"trailing characters \(byte (\d+)\)")
@@ -39,7 +38,7 @@ class Remainder:
         stand_in: That text, which occurs nowhere else in the document.
     """
 
-    document: bytes
+    document: bytearray
     stand_in: str
 
 
@@ -47,7 +46,7 @@ class _Unfit(Exception):  # noqa: N818
     """The file has to be read whole."""
 
 
-def each_piece(path: Path, key: str, take: Take, piece_bytes: int = PIECE_BYTES) -> Remainder | None:
+def each_piece(path: Path, key: str, take: Take, piece_bytes: int) -> Remainder | None:
     """Hands over the array under a key of the document in pieces, each of which is a JSON array of its own.
 
     Args:
@@ -68,13 +67,16 @@ def each_piece(path: Path, key: str, take: Take, piece_bytes: int = PIECE_BYTES)
             fill = _filler(file)
             head, held = _head(fill, f'"{key}"'.encode(), piece_bytes)
             tail = _array(fill, held, take, piece_bytes)
+            while got := fill(memoryview(held)):
+                tail += memoryview(held)[:got]
     except (OSError, ValueError, RecursionError, _Unfit):
         # msgspec's errors and those of UTF-8 are ValueErrors
         return None
     number = 0
     while any((stand_in := f"array {number}").encode() in part for part in (head, tail)):
         number += 1
-    return Remainder(b"".join([head, b'"', stand_in.encode(), b'"', tail]), stand_in)
+    head += f'"{stand_in}"'.encode() + tail
+    return Remainder(head, stand_in)
 
 
 def _filler(file: FileIO) -> Fill:
@@ -91,39 +93,34 @@ def _filler(file: FileIO) -> Fill:
     return fill
 
 
-def _all(fill: Fill, held: bytes, size: int) -> bytes:
-    """What is held and all that follows."""
-    parts, space = [held], memoryview(bytearray(size))
-    while got := fill(space):
-        parts.append(bytes(space[:got]))
-    return b"".join(parts)
-
-
-def _head(fill: Fill, quoted_key: bytes, size: int) -> tuple[bytes, bytearray]:
+def _head(fill: Fill, quoted_key: bytes, size: int) -> tuple[bytearray, bytearray]:
     """The bytes before the array, and what was read from its bracket on."""
     opening = re.compile(re.escape(quoted_key) + rb"\s*:\s*\[")
-    held, filled, start = bytearray(2 * size), 0, 0
-    while got := fill(memoryview(held)[filled:]):
-        filled += got
-        if filled == got and not held.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"):
-            break
-        while (at := held.find(quoted_key, start, filled)) >= 0:
-            found = opening.match(held, at, filled)
+    space = memoryview(bytearray(size))
+    held = bytearray()
+    start = 0
+    while got := fill(space):
+        held += space[:got]
+        if len(held) == got:
+            held = held.removeprefix(codecs.BOM_UTF8)
+            if not held.lstrip().startswith(b"{"):
+                break
+        while (at := held.find(quoted_key, start)) >= 0:
+            found = opening.match(held, at)
             if found:
-                view, bracket = memoryview(held), found.end() - 1
-                return bytes(view[:bracket]).removeprefix(codecs.BOM_UTF8), bytearray(view[bracket:filled])
-            if filled - at < size:
+                rest = held[found.end() - 1 :]
+                del held[found.end() - 1 :]
+                return held, rest
+            if len(held) - at < len(quoted_key) + size:
                 # what has to follow it may not have been read yet
                 break
             start = at + 1
-        start = at if at >= 0 else max(0, filled - len(quoted_key))
-        if filled == len(held):
-            held = held + bytearray(filled)
+        start = at if at >= 0 else max(0, len(held) - len(quoted_key))
     raise _Unfit
 
 
-def _array(fill: Fill, held: bytearray, take: Take, size: int) -> bytes:
-    """Takes the array that `held` begins with, piece by piece; returns the bytes behind it."""
+def _array(fill: Fill, held: bytearray, take: Take, size: int) -> bytearray:
+    """Takes the array that `held` begins with, piece by piece; returns what was read of the bytes behind it."""
     buffer, filled = held + bytearray(2 * size), len(held)
     while True:
         got = fill(memoryview(buffer)[filled:])
@@ -131,9 +128,9 @@ def _array(fill: Fill, held: bytearray, take: Take, size: int) -> bytes:
         buffer[0] = ord("[")
         taken, ended = _piece(buffer, filled, not got, take)
         filled -= taken
-        buffer[:filled] = buffer[taken : taken + filled]
+        buffer[:filled] = memoryview(buffer)[taken : taken + filled]
         if ended:
-            return _all(fill, bytes(memoryview(buffer)[:filled]), size)
+            return buffer[:filled]
         if filled == len(buffer):
             buffer = buffer + bytearray(filled)
 
