@@ -56,7 +56,7 @@ def test_every_file_of_the_package_is_in_it(names: set[str]) -> None:
     assert "groundset/__init__.py" in names
     assert below(PACKAGE, "groundset") <= names
     assert any(name.startswith("groundset/licence_texts/") for name in names)
-    assert "groundset/fpco/lexicon.toml" in names
+    assert {"groundset/fpco/lexicon.toml", "groundset/fpco/phrasebook.toml"} <= set(names)
 
 
 def test_schemas_and_manifests_are_in_it(names: set[str]) -> None:

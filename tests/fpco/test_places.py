@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundset.fpco.lexicon import load
+from groundset.fpco.phrasebook import load
 from groundset.fpco.places import NAMES, BoxPx, perhaps_at, surely_at, surely_farthest
 
 SHARES = st.floats(0, 1)

@@ -16,6 +16,7 @@ from groundset.errors import DataError
 from groundset.fpco.checks import check
 from groundset.fpco.dialogue import Dialogue
 from groundset.fpco.lexicon import load
+from groundset.fpco.phrasebook import load as load_phrasebook
 from groundset.fpco.template_writer import SceneObject, WriterInput, write
 from groundset.geometry import merge_near_identical
 from groundset.verdicts import Verdict
@@ -192,7 +193,7 @@ def test_the_seed_and_the_id_choose() -> None:
 
 
 def test_every_role_of_question_is_asked() -> None:
-    roles = {form.text: form.role for form in load().questions}
+    roles = {form.text: form.role for form in load_phrasebook().questions}
     for label in ("person", "car", "dog", "apple"):
         result = written((drawn(label, "red", LEFT),), "location")
         assert isinstance(result, Dialogue)

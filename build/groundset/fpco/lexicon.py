@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: groundset contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The reviewed hand list of words (`lexicon.toml`): what excludes what, and which question fits what."""
+"""The reviewed hand list of words (`lexicon.toml`): what is one of what, and what excludes what."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ from typing import Any, Literal
 from groundset.errors import DataError, Problem
 
 FILE = "lexicon.toml"
-TARGET_SLOT = "{target}"
 CATEGORIES = ("person", "vehicle", "animal", "food")
-ROLES = ("state", "action", "relation", "role")
-ASKS = ("", "colour")
 
 Relation = Literal["same", "compatible", "incompatible", "unknown"]
 Number = Literal["singular", "plural", "unknown"]
@@ -41,58 +38,15 @@ _NOT_PLURAL = ("ss", "us", "is", "'s")
 _SECTIONS = (
     "kinds",
     "things",
-    "kind_swaps",
     "synonyms",
     "roles",
     "genders",
     "overlaps",
     "colours",
-    "natural_colours",
     "colour_words",
     "attributes",
     "place_words",
-    "places",
-    "orders",
-    "questions",
 )
-
-
-@dataclass(frozen=True)
-class QuestionForm:
-    """One way to ask about a target.
-
-    Attributes:
-        text: The sentence with `{target}` where the description goes.
-        role: state, action, relation or role.
-        fits: Kinds and things that it may be asked of.
-        excepted: Kinds and things that it may not be asked of, although they fit.
-        asks: The detail that it asks for (`colour`), or nothing.
-        topic: What it is about, its own text if the file names nothing; a dialogue asks one form of a topic.
-    """
-
-    text: str
-    role: str
-    fits: frozenset[str]
-    excepted: frozenset[str]
-    asks: str
-    topic: str
-
-
-@dataclass(frozen=True)
-class Place:
-    """A place of the image.
-
-    Attributes:
-        name: What `places.py` knows it by.
-        phrase: What a description says.
-        swaps: Names of the places that it may falsely be swapped for.
-        is_order: Whether it is a place among objects of one noun, such as the farthest to the left.
-    """
-
-    name: str
-    phrase: str
-    swaps: tuple[str, ...]
-    is_order: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,40 +56,28 @@ class Lexicon:
     Attributes:
         kinds: Words for several things.
         parents: For each kind and thing the kinds and things that it directly is one of.
-        swaps: For each thing, and some kinds, what it may falsely be called.
-        patterned: Things that no single colour describes.
         synonyms: Other words for a kind or thing.
         roles: Words for persons by what they do.
         genders: male or female, for the nouns that tell.
         overlaps: Pairs that one thing can both be called.
         colours: Measured colour words, each with the incompatible ones.
-        natural_colours: For some kinds the colours that one would believe of them.
         colour_words: Other colour words, with the measured ones that they may mean.
         attributes: Words of other properties, with the name of the property.
         sides: Words for a place in the image.
         place_relations: Words for a place by another thing.
-        places: What the template writer can say of a place in the image.
-        orders: What it can say of a place among the objects of one noun.
-        questions: Question forms in the order of the file.
     """
 
     kinds: frozenset[str]
     parents: Mapping[str, tuple[str, ...]]
-    swaps: Mapping[str, tuple[str, ...]]
-    patterned: frozenset[str]
     synonyms: Mapping[str, str]
     roles: frozenset[str]
     genders: Mapping[str, str]
     overlaps: frozenset[frozenset[str]]
     colours: Mapping[str, tuple[str, ...]]
-    natural_colours: Mapping[str, tuple[str, ...]]
     colour_words: Mapping[str, tuple[str, ...]]
     attributes: Mapping[str, str]
     sides: frozenset[str]
     place_relations: frozenset[str]
-    places: Mapping[str, Place]
-    orders: Mapping[str, Place]
-    questions: tuple[QuestionForm, ...]
 
     def canonical(self, words: str) -> str | None:
         """The listed singular word for a noun or label in any case and number; None if it is not listed."""
@@ -219,11 +161,6 @@ class Lexicon:
             return "plural"
         return "plural" if last.endswith("s") and not last.endswith(_NOT_PLURAL) else "unknown"
 
-    def fits(self, form: QuestionForm, word: str) -> bool:
-        """Whether a question form may be asked of a canonical word."""
-        above = self.ancestors(word)
-        return bool(above & form.fits) and not above & form.excepted
-
     def _listed(self, word: str) -> bool:
         return word in self.parents or word in self.synonyms or word in self.roles
 
@@ -287,67 +224,28 @@ def _build(raw: Mapping[str, Any]) -> Lexicon:
             **{name: tuple(above) for name, above in raw["kinds"].items()},
             **{name: tuple(thing["in"]) for name, thing in things.items()},
         },
-        swaps={
-            **{name: tuple(words) for name, words in raw["kind_swaps"].items()},
-            **{name: tuple(thing["swap"]) for name, thing in things.items()},
-        },
-        patterned=frozenset(name for name, thing in things.items() if not thing.get("plain", True)),
         synonyms=dict(raw["synonyms"]),
         roles=frozenset(raw["roles"]["words"]),
         genders={word: name for name, words in raw["genders"].items() for word in words},
         overlaps=frozenset(frozenset(pair) for pair in raw["overlaps"]["pairs"]),
         colours={name: tuple(words) for name, words in raw["colours"].items()},
-        natural_colours={name: tuple(words) for name, words in raw["natural_colours"].items()},
         colour_words={name: tuple(words) for name, words in raw["colour_words"].items()},
         attributes={word: name for name, words in raw["attributes"].items() for word in words},
         sides=frozenset(raw["place_words"]["sides"]),
         place_relations=frozenset(raw["place_words"]["relations"]),
-        places={name: Place(name, place["phrase"], tuple(place["swaps"])) for name, place in raw["places"].items()},
-        orders={name: Place(name, phrase, (), is_order=True) for name, phrase in raw["orders"].items()},
-        questions=tuple(
-            QuestionForm(
-                text=form["text"],
-                role=form["role"],
-                fits=frozenset(form["fits"]),
-                excepted=frozenset(form.get("not", ())),
-                asks=form.get("asks", ""),
-                topic=form.get("topic", form["text"]),
-            )
-            for form in raw["questions"]
-        ),
     )
 
 
 def _faults(lexicon: Lexicon) -> Iterator[tuple[str, str]]:
-    """Every contradiction: a word that is not listed, a swap that is no swap, a form that cannot be filled."""
+    """Every contradiction: a word that is not listed."""
     yield from _noun_faults(lexicon)
     for colour, swaps in lexicon.colours.items():
         for swap in swaps:
             if swap == colour or swap not in lexicon.colours:
                 yield f"$.colours.{colour}", f"{swap!r} is not another measured color"
-    for kind, natural in lexicon.natural_colours.items():
-        if kind not in lexicon.parents or set(natural) - set(lexicon.colours):
-            yield f"$.natural_colours.{kind}", "must be a kind or thing with measured colors"
     for word, meanings in lexicon.colour_words.items():
         if word in lexicon.colours or set(meanings) - set(lexicon.colours):
             yield f"$.colour_words.{word}", "must be no measured color and mean only measured ones"
-    for place in (*lexicon.places.values(), *lexicon.orders.values()):
-        if place.name not in place.phrase:
-            yield f"$.places.{place.name}", "the phrase does not hold the name"
-        for swap in place.swaps:
-            if swap == place.name or swap not in lexicon.places:
-                yield f"$.places.{place.name}", f"{swap!r} is not another place"
-    for index, form in enumerate(lexicon.questions):
-        path = f"$.questions[{index}]"
-        if form.text.count(TARGET_SLOT) != 1 or not form.text.endswith("?"):
-            yield path, f"must hold {TARGET_SLOT} once and end with a question mark"
-        if form.role not in ROLES or form.asks not in ASKS:
-            yield path, "unknown role or detail asked for"
-        for word in sorted((form.fits | form.excepted) - set(lexicon.parents)):
-            yield path, f"{word!r} is neither a kind nor a thing"
-    texts = [form.text for form in lexicon.questions]
-    for text in sorted({text for text in texts if texts.count(text) > 1}):
-        yield "$.questions", f"asked twice: {text}"
 
 
 def _noun_faults(lexicon: Lexicon) -> Iterator[tuple[str, str]]:
@@ -362,15 +260,6 @@ def _noun_faults(lexicon: Lexicon) -> Iterator[tuple[str, str]]:
     for word, name in lexicon.synonyms.items():
         if name not in lexicon.parents or word in lexicon.parents:
             yield f"$.synonyms.{word}", f"must be another word for a listed one, not {name!r}"
-    for name, swaps in lexicon.swaps.items():
-        if name not in lexicon.parents:
-            yield f"$.kind_swaps.{name}", "is neither a kind nor a thing"
-            continue
-        for swap in swaps:
-            if lexicon.relation(name, swap) != "incompatible":
-                yield f"$.things.{name}", f"could truly be called {swap!r} ({lexicon.relation(name, swap)})"
-            elif not any(lexicon.fits(form, swap) for form in lexicon.questions):
-                yield f"$.things.{name}", f"no question fits {swap!r}"
     for word in lexicon.genders:
         if word not in lexicon.parents and word not in lexicon.roles:
             yield f"$.genders.{word}", "is neither a thing nor a role"

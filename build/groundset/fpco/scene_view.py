@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from groundset import geometry
 from groundset.fpco.colours import Colour, box_colour, central_share
-from groundset.fpco.lexicon import Lexicon, Place
+from groundset.fpco.lexicon import Lexicon
+from groundset.fpco.phrasebook import Phrasebook, Place
 from groundset.fpco.places import BoxPx, perhaps_at, surely_at, surely_farthest
 from groundset.fpco.reading import same_noun
 
@@ -84,8 +85,11 @@ class Description:
 class SceneView:
     """The scene with what has been measured in it; colours are measured when first asked for."""
 
-    def __init__(self, scene: WriterInput, pixels: NDArray[np.uint8], noun: str, lexicon: Lexicon) -> None:
-        self.scene, self.pixels, self.noun, self.lexicon = scene, pixels, noun, lexicon
+    def __init__(
+        self, scene: WriterInput, pixels: NDArray[np.uint8], noun: str, lexicon: Lexicon, book: Phrasebook
+    ) -> None:
+        self.scene, self.pixels, self.noun = scene, pixels, noun
+        self.lexicon, self.book = lexicon, book
         self.is_person = "person" in lexicon.ancestors(noun)
         self.others = tuple(other for other in scene.others if not self._is_target(other))
         self._colours: dict[str, Colour | None] = {}
@@ -137,8 +141,8 @@ class SceneView:
         scene, box = self.scene, self.scene.target.bbox_xyxy_px
         rivals = [other.bbox_xyxy_px for other in self.others if self.may_be_called(self.noun, other.label)]
         return [
-            *(p for p in self.lexicon.places.values() if surely_at(p.name, box, scene.width, scene.height)),
-            *(p for p in self.lexicon.orders.values() if surely_farthest(p.name, box, rivals, scene.width)),
+            *(p for p in self.book.places.values() if surely_at(p.name, box, scene.width, scene.height)),
+            *(p for p in self.book.orders.values() if surely_farthest(p.name, box, rivals, scene.width)),
         ]
 
     def perhaps(self, place: Place, thing: SceneObject) -> bool:

@@ -22,7 +22,9 @@ from groundset.errors import DataError, Problem
 from groundset.fpco.checks import FALSE_CLASSES, check
 from groundset.fpco.colours import Colour
 from groundset.fpco.dialogue import FIRST_FALSE_TURN, QUESTION_COUNT, Dialogue, Question
-from groundset.fpco.lexicon import ROLES, TARGET_SLOT, Lexicon, Place, QuestionForm, load
+from groundset.fpco.lexicon import load as load_lexicon
+from groundset.fpco.phrasebook import ROLES, TARGET_SLOT, Place, QuestionForm
+from groundset.fpco.phrasebook import load as load_phrasebook
 from groundset.fpco.scene_view import Description, SceneObject, SceneView, WriterInput
 from groundset.fpco.words import is_content_word, tokens
 from groundset.verdicts import Verdict
@@ -50,11 +52,11 @@ def write(scene: WriterInput, pixels: NDArray[np.uint8], seed: str) -> Dialogue 
         DataError: If pixels and scene do not belong together, or the false class is unknown.
     """
     _demand(scene, pixels)
-    lexicon = load()
+    lexicon, book = load_lexicon(), load_phrasebook()
     noun = lexicon.canonical(scene.target.label)
     if noun is None or scene.category not in lexicon.categories(noun):
         return _declined(scene, "unknown_label", f"the lexicon has no {scene.category} {scene.target.label!r}")
-    view = SceneView(scene, pixels, noun, lexicon)
+    view = SceneView(scene, pixels, noun, lexicon, book)
     colour = _usable_colour(view)
     places = view.sure_places()
     if scene.false_class == "location":
@@ -69,11 +71,11 @@ def write(scene: WriterInput, pixels: NDArray[np.uint8], seed: str) -> Dialogue 
     pairs = [(true, false) for true in unique for false in _falsified(view, true, colour)]
     if not pairs:
         return _declined(scene, "no_swap", f"no false {scene.false_class} is both wrong and about nothing else")
-    pairs = [pair for pair in pairs if len({form.topic for form in _forms(*pair, lexicon)}) >= QUESTION_COUNT]
+    pairs = [pair for pair in pairs if len({form.topic for form in _forms(*pair, view)}) >= QUESTION_COUNT]
     if not pairs:
         return _declined(scene, "no_questions", f"fewer than {QUESTION_COUNT} questions fit the {noun}")
     true, false = _pick_pair(pairs, scene.dialogue_id, seed)
-    dialogue = _assembled(scene, true, false, _chosen_forms(true, false, scene.dialogue_id, seed, lexicon))
+    dialogue = _assembled(scene, true, false, _chosen_forms(true, false, view, seed))
     faults = [verdict for verdict in check(dialogue) if verdict.hard]
     if faults:
         return _declined(scene, "checks", f"{faults[0].rule}: {faults[0].detail}")
@@ -99,7 +101,7 @@ def _declined(scene: WriterInput, reason: str, detail: str) -> Verdict:
 
 def _usable_colour(view: SceneView) -> Colour | None:
     """The target's measured colour, if a description may use it."""
-    if view.lexicon.ancestors(view.noun) & view.lexicon.patterned:
+    if view.lexicon.ancestors(view.noun) & view.book.patterned:
         return None
     colour = view.colour(view.scene.target)
     if colour is None or colour.word == view.noun or (view.is_person and colour.word in _SKIN_WORDS):
@@ -135,7 +137,7 @@ def _falsified(view: SceneView, true: Description, colour: Colour | None) -> lis
                 found = [false for false in found if not view.points_elsewhere(replace(false, place=None))]
         case _:
             elsewhere = () if true.place is None else true.place.swaps
-            named = [view.lexicon.places[swap] for swap in elsewhere]
+            named = [view.book.places[swap] for swap in elsewhere]
             wrong = [place for place in named if not view.perhaps(place, view.scene.target)]
             found = [Description(true.noun, true.colour, place, true.clothed) for place in wrong]
     return [false for false in found if not view.points_elsewhere(false)]
@@ -144,10 +146,10 @@ def _falsified(view: SceneView, true: Description, colour: Colour | None) -> lis
 def _identities(view: SceneView, true: Description) -> list[str]:
     lexicon = view.lexicon
     found = []
-    for swap in lexicon.swaps.get(view.noun, ()):
+    for swap in view.book.swaps.get(view.noun, ()):
         human = not lexicon.ancestors(swap).isdisjoint(("person", "figure"))
         dressed = true.colour is not None and true.clothed and not human
-        painted = true.colour is not None and (swap in lexicon.patterned or lexicon.is_colour(swap))
+        painted = true.colour is not None and (swap in view.book.patterned or lexicon.is_colour(swap))
         present = any(view.may_be_called(swap, other.label) for other in view.others)
         if not (dressed or painted or present):
             found.append(swap)
@@ -157,19 +159,20 @@ def _identities(view: SceneView, true: Description) -> list[str]:
 def _colour_swaps(view: SceneView, colour: Colour) -> list[str]:
     swaps = [swap for swap in view.lexicon.colours[colour.word] if swap not in colour.seen and swap != view.noun]
     above = view.lexicon.ancestors(view.noun)
-    natural = {word for kind, words in view.lexicon.natural_colours.items() if kind in above for word in words}
+    natural = {word for kind, words in view.book.natural_colours.items() if kind in above for word in words}
     return [swap for swap in swaps if swap in natural] or swaps
 
 
-def _forms(true: Description, false: Description, lexicon: Lexicon) -> list[QuestionForm]:
+def _forms(true: Description, false: Description, view: SceneView) -> list[QuestionForm]:
     """The question forms that fit both descriptions and repeat no word of theirs."""
+    lexicon = view.lexicon
     said = _said(true.text()) | _said(false.text())
     tells_colour = true.colour is not None or lexicon.is_colour(true.noun) or lexicon.is_colour(false.noun)
     return [
         form
-        for form in lexicon.questions
-        if lexicon.fits(form, true.noun)
-        and lexicon.fits(form, false.noun)
+        for form in view.book.questions
+        if form.suits(true.noun, lexicon)
+        and form.suits(false.noun, lexicon)
         and not (form.asks == "colour" and tells_colour)
         and said.isdisjoint(_said(form.text))
     ]
@@ -179,7 +182,7 @@ def _forms(true: Description, false: Description, lexicon: Lexicon) -> list[Ques
 def _said(text: str) -> frozenset[str]:
     """What a text says, word by word: its words of meaning, and the listed noun of each in whatever number."""
     words = [word.casefold() for word in tokens(text) if is_content_word(word)]
-    return frozenset(words) | {noun for word in words if (noun := load().canonical(word)) is not None}
+    return frozenset(words) | {noun for word in words if (noun := load_lexicon().canonical(word)) is not None}
 
 
 def _pick_pair(
@@ -192,15 +195,13 @@ def _pick_pair(
     return true, _picked([false for told, false in pairs if told == true], seed, dialogue_id, "false premise")
 
 
-def _chosen_forms(
-    true: Description, false: Description, dialogue_id: str, seed: str, lexicon: Lexicon
-) -> list[QuestionForm]:
+def _chosen_forms(true: Description, false: Description, view: SceneView, seed: str) -> list[QuestionForm]:
     """Ten forms, dealt in turn over state, action, relation and role, in an order of their own."""
 
     def rank(purpose: str, form: QuestionForm) -> str:
-        return _digest(seed, dialogue_id, purpose, form.text)
+        return _digest(seed, view.scene.dialogue_id, purpose, form.text)
 
-    forms = sorted(_forms(true, false, lexicon), key=lambda form: rank("question", form))
+    forms = sorted(_forms(true, false, view), key=lambda form: rank("question", form))
     first_of_topic: dict[str, QuestionForm] = {}
     for form in forms:
         first_of_topic.setdefault(form.topic, form)

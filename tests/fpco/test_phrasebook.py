@@ -1,0 +1,91 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What the template writer may say: complete for COCO, free of contradictions, and no question without sense."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import pytest
+
+from groundset.errors import DataError
+from groundset.fpco import lexicon
+from groundset.fpco.phrasebook import FILE, load, parse
+
+LEXICON, BOOK = lexicon.load(), load()
+TEXT = resources.files("groundset.fpco").joinpath(FILE).read_text(encoding="utf-8")
+COCO = {
+    "person": ["person"],
+    "vehicle": ["bicycle", "car", "motorcycle", "airplane", "bus", "train", "truck", "boat"],
+    "animal": ["bird", "cat", "dog", "horse", "sheep", "cow", "elephant", "bear", "zebra", "giraffe"],
+    "food": [
+        *["banana", "apple", "sandwich", "orange", "broccoli", "carrot", "hot dog", "pizza", "donut", "cake"],
+    ],
+}
+OPEN_IMAGES = {
+    "person": ["Man", "Woman", "Boy", "Girl"],
+    "vehicle": ["Taxi", "Van", "Helicopter", "Canoe", "Motorcycle"],
+    "animal": ["Cattle", "Goat", "Duck", "Monkey", "Deer", "Rabbit", "Butterfly", "Lobster"],
+    "food": ["Doughnut", "Hamburger", "Strawberry", "Tomato", "Croissant", "Lobster", "Bell pepper"],
+}
+
+
+@pytest.mark.parametrize(
+    ("category", "label"),
+    [(c, label) for source in (COCO, OPEN_IMAGES) for c, labels in source.items() for label in labels],
+)
+def test_labels_have_a_category_swaps_and_questions(category: str, label: str) -> None:
+    word = LEXICON.canonical(label)
+    assert word is not None
+    assert category in LEXICON.categories(word)
+    assert len(BOOK.swaps[word]) >= 2
+    for swap in BOOK.swaps[word]:
+        both = [form for form in BOOK.questions if form.suits(word, LEXICON) and form.suits(swap, LEXICON)]
+        assert len({form.topic for form in both}) >= 12, (word, swap)
+
+
+def test_no_question_says_a_place_or_a_pronoun_that_stands_for_the_target() -> None:
+    for form in BOOK.questions:
+        words = set(form.text.rstrip("?").casefold().split())
+        assert not words & {
+            "left",
+            "right",
+            "top",
+            "bottom",
+            "upper",
+            "lower",
+            "middle",
+            "corner",
+            "he",
+            "she",
+            "his",
+            "her",
+        }
+
+
+def test_no_question_asks_what_a_pizza_wears() -> None:
+    pizza = {form.text for form in BOOK.questions if form.suits("pizza", LEXICON)}
+    assert "What is {target} wearing?" not in pizza
+    assert "Is {target} whole or cut into pieces?" in pizza
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("man = [\"woman\", \"girl\"]", "man = [\"adult\", \"girl\"]", "could truly be called 'adult'"),
+        ("man = [\"woman\", \"girl\"]", "man = [\"wombat\"]", "could truly be called 'wombat' (unknown)"),
+        ("man = [\"woman\", \"girl\"]", "man = [\"tree\"]", "no question fits 'tree'"),
+        ("top = { phrase = \"at the top", "top = { phrase = \"at the upper end", "the phrase does not hold the name"),
+        ("swaps = [\"bottom\"]", "swaps = [\"floor\"]", "'floor' is not another place"),
+        ("text = \"What is {target} doing?\"", "text = \"What is it doing?\"", "must hold {target} once"),
+        ("text = \"What is {target} doing?\"", "text = \"What surrounds {target}?\"", "asked twice"),
+        ("role = \"state\"", "rolle = \"state\"", "KeyError"),
+        ("[swaps]", "[swap]", "$.swaps: this section is missing"),
+        ("[swaps]", "[swaps", "phrasebook.toml"),
+    ],
+)  # fmt: skip
+def test_a_fault_is_named(old: str, new: str, said: str) -> None:
+    assert old in TEXT
+    with pytest.raises(DataError) as raised:
+        parse(TEXT.replace(old, new, 1), LEXICON)
+    assert said in str(raised.value)
