@@ -18,10 +18,12 @@ from groundset.geometry import (
     area,
     area_ratio,
     centres,
+    exceeds,
     intersection_matrix,
     intersection_over_smaller_matrix,
     iou_matrix,
     merge_near_identical,
+    reaches,
 )
 
 Box = tuple[float, float, float, float]
@@ -152,7 +154,7 @@ def test_merging_is_transitive_and_its_bound_inclusive() -> None:
     # neighbours overlap by 9 / 11, the ends by 8 / 12
     chain = array([[0, 0, 10, 1], [2, 0, 12, 1], [1, 0, 11, 1], [100, 0, 110, 1]])
     assert merge_near_identical(chain, 9 / 11) == [0, 0, 0, 3]
-    assert merge_near_identical(chain, np.nextafter(9 / 11, 1)) == [0, 1, 2, 3]
+    assert merge_near_identical(chain, 9 / 11 * (1 + 1e-6)) == [0, 1, 2, 3]
 
 
 def test_empty_boxes_merge_with_nothing_even_their_equals() -> None:
@@ -180,3 +182,39 @@ def test_no_box_at_all() -> None:
     assert area_ratio(array([])) == 1.0
     assert merge_near_identical(array([]), 0.9) == []
     assert iou_matrix(array([])).shape == (0, 0)
+
+
+cents = st.integers(0, 60_000).map(lambda n: n / 100)
+sides = st.integers(100, 20_000)
+
+
+@quick
+@given(cents, cents, cents, cents, sides, sides)
+def test_where_a_box_lies_decides_no_bound(x: float, y: float, x2: float, y2: float, w: int, h: int) -> None:
+    # sides in hundredths of a pixel, as COCO writes them: the second area is 20 times the first as written
+    small = (x, y, x + w / 100, y + h / 100)
+    large = (x2, y2, x2 + 4 * w / 100, y2 + 5 * h / 100)
+    ratio = area_ratio(array([small, large]))
+    assert not exceeds(ratio, 20.0)
+    assert reaches(ratio, 20.0)
+    assert exceeds(ratio, 20.0 - 1e-6)
+    assert not reaches(ratio, 20.0 + 1e-6)
+    nine_tenths = (x, y, x + w / 100, y + 0.9 * h / 100)
+    assert merge_near_identical(array([small, nine_tenths]), 0.9) == [0, 0]
+    assert merge_near_identical(array([small, nine_tenths]), 0.9 + 1e-6) == [0, 1]
+
+
+@pytest.mark.parametrize("limit", [0.02, 0.05, 0.2, 0.85, 0.9, 20.0])
+def test_a_bound_is_inclusive_on_both_sides(limit: float) -> None:
+    assert reaches(limit, limit)
+    assert not exceeds(limit, limit)
+    measured = np.array([limit * (1 - 1e-6), limit, limit * (1 + 1e-6)])
+    assert reaches(measured, limit).tolist() == [False, True, True]
+    assert exceeds(measured, limit).tolist() == [False, False, True]
+
+
+def test_a_limit_of_nothing_and_an_infinite_measure() -> None:
+    assert reaches(0.0, 0.0)
+    assert not exceeds(0.0, 0.0)
+    assert exceeds(5e-324, 0.0)
+    assert exceeds(float("inf"), 20.0)

@@ -9,12 +9,18 @@ unit boxes and pixel boxes give the same.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 Boxes = NDArray[np.float64]
+
+# Decimal coordinates are not exact in binary, so the last digits of a measure depend on where a box lies; what is on a
+# bound as written has to count as on it.
+_ROUNDING = 1e-9
 
 
 def area(boxes: Boxes) -> NDArray[np.float64]:
@@ -80,11 +86,29 @@ def merge_near_identical(boxes: Boxes, iou: float) -> list[int]:
     """
     if len(boxes) == 0:
         return []
-    first, second = np.nonzero(iou_matrix(boxes) >= iou)
+    first, second = np.nonzero(reaches(iou_matrix(boxes), iou))
     graph = coo_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=(len(boxes), len(boxes)))
     _, component = connected_components(graph, directed=False)
     _, lowest = np.unique(component, return_index=True)
     return [int(lowest[c]) for c in component]
+
+
+def reaches(measured: Any, limit: float) -> Any:
+    """Whether a measure is at its lower bound or above, rounding of the coordinates aside; elementwise for arrays.
+
+    >>> reaches(0.1 + 0.2, 0.3), reaches(0.2999, 0.3)
+    (True, False)
+    """
+    return measured >= limit * (1.0 - _ROUNDING)
+
+
+def exceeds(measured: Any, limit: float) -> Any:
+    """Whether a measure is above its upper bound, rounding of the coordinates aside; elementwise for arrays.
+
+    >>> exceeds(0.1 + 0.2, 0.3), exceeds(0.3001, 0.3)
+    (False, True)
+    """
+    return measured > limit * (1.0 + _ROUNDING)
 
 
 def centres(boxes: Boxes) -> NDArray[np.float64]:

@@ -89,6 +89,34 @@ def test_bounds_are_inclusive_and_no_area_is_divided_by_zero(areas: list[float],
     assert [rule] == ["kept"] * kept.num_rows + [verdict.rule for verdict in verdicts]
 
 
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 900), st.integers(1, 900), st.integers(-1, 1))
+def test_a_ratio_of_exactly_twenty_is_kept_and_a_pixel_more_is_not(width: int, height: int, more: int) -> None:
+    # whole pixels: areas w * h and 20 * w * h, or one column of a pixel more or less
+    boxes = np.array([[0.0, 0, width, height], [1000.0, 0, 1000 + 4 * width, 5 * height]])
+    boxes[1, 2] += more
+    assert rule_of(judge("d", "i", boxes, RULES)) == ("area_ratio" if more > 0 else "kept")
+    kept, verdicts = apply(*tables({"d": boxes.tolist()}), RULES)
+    assert (kept.num_rows, len(verdicts)) == ((0, 1) if more > 0 else (1, 0))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(2, 15), st.integers(2, 15), st.integers(-1, 1), st.sampled_from(["raw", "unique"]))
+def test_the_neighbours_of_both_counts(low: int, high: int, step: int, count: str) -> None:
+    rules = replace(RULES, min_candidates=min(low, high), max_candidates=max(low, high), count=count)  # type: ignore[arg-type]
+    for bound in (rules.min_candidates, rules.max_candidates):
+        number = bound + step
+        expected = "too_few_candidates" if number < min(low, high) else "too_many_candidates"
+        expected = "kept" if min(low, high) <= number <= max(low, high) else expected
+        found = judge("d", "i", row_of_boxes([5] * number), rules)
+        assert rule_of(found) == expected
+        if isinstance(found, Verdict):
+            assert (found.measured, found.limit) == (
+                float(number),
+                float(min(low, high) if step < 0 else max(low, high)),
+            )
+
+
 def test_a_box_turned_inside_out_has_no_area() -> None:
     assert rule_of(judge("d", "i", np.array([[9.0, 9, 0, 0], [20, 0, 30, 9]]), RULES)) == "zero_area"
 

@@ -118,7 +118,7 @@ def apply(dialogues: pa.Table, objects: pa.Table, rules: FilterRules) -> tuple[p
         ratio = _area_ratios(listed, raw)
     counted = raw if rules.count == "raw" else unique
     kept = (without_area == 0) & (counted >= rules.min_candidates) & (counted <= rules.max_candidates)
-    kept &= ratio <= rules.max_area_ratio
+    kept &= ~geometry.exceeds(ratio, rules.max_area_ratio)
     table = pa.table(
         {
             "item_id": dialogues["dialogue_id"].filter(pa.array(kept)),
@@ -184,7 +184,7 @@ def _fault(
     if counted > rules.max_candidates:
         detail = f"more than {rules.max_candidates} {rules.count} candidates"
         return verdict("too_many_candidates", detail, float(counted), float(rules.max_candidates))
-    if ratio > rules.max_area_ratio:
+    if geometry.exceeds(ratio, rules.max_area_ratio):
         detail = f"largest area over smallest is {ratio:.6g}, above {rules.max_area_ratio:g}"
         return verdict("area_ratio", detail, ratio if math.isfinite(ratio) else None, rules.max_area_ratio)
     return None

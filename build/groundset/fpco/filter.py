@@ -158,20 +158,20 @@ def _complexity(count: int, measured: Measures, rules: FilterRules) -> tuple[str
     if count == 1:
         share = float(measured.area_shares[0])
         # a box without area is too small even for a limit of 0
-        if share == 0 or share < rules.single_min_area_share:
+        if share == 0 or not geometry.reaches(share, rules.single_min_area_share):
             return "", "single_too_small", share, rules.single_min_area_share
-        if share > rules.single_max_area_share:
+        if geometry.exceeds(share, rules.single_max_area_share):
             return "", "single_too_large", share, rules.single_max_area_share
         return "single", "", 0.0, 0.0
     if count < rules.min_objects:
         return "", "too_few_objects", count, rules.min_objects
     if count > rules.max_objects:
         return "", "too_many_objects", count, rules.max_objects
-    if measured.area_ratio > rules.max_area_ratio:
+    if geometry.exceeds(measured.area_ratio, rules.max_area_ratio):
         return "", "area_ratio", measured.area_ratio, rules.max_area_ratio
-    if measured.overlap <= rules.separated_max_overlap:
+    if not geometry.exceeds(measured.overlap, rules.separated_max_overlap):
         return "separated", "", 0.0, 0.0
-    if measured.overlap >= rules.overlapping_min_overlap:
+    if geometry.reaches(measured.overlap, rules.overlapping_min_overlap):
         return "overlapping", "", 0.0, 0.0
     return "", "overlap_unclear", measured.overlap, rules.overlapping_min_overlap
 
@@ -198,7 +198,7 @@ def judge(group: Group, rules: FilterRules, seed: str, measured: Measures | None
         return Verdict(item_id, "item", "depiction", f"a box of category {group.category} holds a depiction")
     found = measured or _measured_alone(group)
     unique = group
-    if found.nearest_iou >= rules.merge_iou:
+    if geometry.reaches(found.nearest_iou, rules.merge_iou):
         unique = _merged(group, rules)
         found = _measured_alone(unique)
     count = len(unique.object_ids)
@@ -209,7 +209,7 @@ def judge(group: Group, rules: FilterRules, seed: str, measured: Measures | None
     large = {
         object_id: index
         for index, object_id in enumerate(unique.object_ids)
-        if found.area_shares[index] >= rules.target_min_area_share
+        if geometry.reaches(found.area_shares[index], rules.target_min_area_share)
     }
     if not large:
         share = float(found.area_shares.max())
