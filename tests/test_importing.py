@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from groundset import importing, schema
+from groundset import importing, schema, source_files
 from groundset.errors import DataError
 from groundset.files import sha256_file
 from groundset.stage import Inputs, Output
@@ -59,7 +59,7 @@ def invig(folder: Path, name: str, split: str, lines: list[Row]) -> Row:
         "bytes": 0,
     }
     boxes = {"box_format": "xyxy", "box_unit": "pixel", "initial_candidates": "ref_bboxes"}
-    return {**kind, **boxes, "photograph_licence": "CC-BY-2.0", "photograph_metadata": "none"}
+    return {**kind, **boxes, "photograph_licence": "CC-BY-2.0", "photograph_metadata": []}
 
 
 BOXES = [[1.0, 2.0, 11.0, 12.0], [20.0, 2.0, 31.0, 12.0], [40.0, 2.0, 51.0, 12.0]]
@@ -169,7 +169,7 @@ def test_metadata_of_the_photographs_is_read_hashed_and_missed_where_it_is_missi
     row = "00bf29ce5868629f,test,https://x.org/a.jpg,https://x.org/a,https://creativecommons.org/licenses/by/2.0/"
     (tmp_path / "meta.csv").write_text(f'{METADATA}{row},https://x.org/me,"Ann, B",Dog,1,x,,90.0\n')
     source = invig(tmp_path, "a", "test", [line(known, 1, BOXES), line(unknown, 2, BOXES)])
-    output = importing.run_dialogues(inputs(tmp_path, {**source, "photograph_metadata": "meta.csv"}))
+    output = importing.run_dialogues(inputs(tmp_path, {**source, "photograph_metadata": ["meta.csv"]}))
     check(output)
     first, second = output.tables["images"].to_pylist()
     assert (first["author"], first["licence"], first["rotation"]) == ("Ann, B", "CC-BY-2.0", 90)
@@ -177,7 +177,34 @@ def test_metadata_of_the_photographs_is_read_hashed_and_missed_where_it_is_missi
     assert [(v.record_id, v.rule, v.hard) for v in output.verdicts] == [(second["image_id"], "no_metadata", False)]
     assert output.read == {f"source:{name}": sha256_file(tmp_path / name) for name in ("a.jsonl", "meta.csv")}
     with pytest.raises(DataError, match="no-such"):
-        importing.run_dialogues(inputs(tmp_path, {**source, "photograph_metadata": "no-such.csv"}))
+        importing.run_dialogues(inputs(tmp_path, {**source, "photograph_metadata": ["no-such.csv"]}))
+
+
+def test_metadata_may_lie_in_several_files_of_which_the_first_is_believed(tmp_path: Path) -> None:
+    names = ["00bf29ce5868629f_Dog_1.jpg", "11bf29ce5868629f_Dog_2.jpg", "22bf29ce5868629f_Dog_3.jpg"]
+    row = "{}bf29ce5868629f,test,https://x.org/a.jpg,https://x.org/a,https://creativecommons.org/licenses/by/2.0/"
+    tail = ",https://x.org/me,{},Dog,1,x,,90.0\n"
+    (tmp_path / "validation.csv").write_text(
+        METADATA + (row + tail).format("00", "Ann") + (row + tail).format("11", "B")
+    )
+    (tmp_path / "test.csv").write_text(METADATA + (row + tail).format("22", "Cy") + (row + tail).format("11", "Other"))
+    source = invig(tmp_path, "a", "test", [line(name, number, BOXES) for number, name in enumerate(names)])
+    source = {**source, "photograph_metadata": ["validation.csv", "test.csv"]}
+    output = importing.run_dialogues(inputs(tmp_path, source))
+    check(output)
+    assert output.tables["images"]["author"].to_pylist() == ["Ann", "B", "Cy"]
+    second = output.tables["images"]["image_id"][1].as_py()
+    assert [(v.record_id, v.rule, v.hard) for v in output.verdicts] == [(second, "metadata_differs", False)]
+    assert set(output.read) == {"source:a.jsonl", "source:validation.csv", "source:test.csv"}
+    note = "Open Images' metadata (validation.csv, test.csv) has 3 of 3 photographs"
+    assert note in output.facts["notes"]["a"]
+
+
+def test_what_the_readers_found_out_is_a_fact_of_the_receipt(tmp_path: Path) -> None:
+    source = invig(tmp_path, "a", "test", [line("p.jpg", 1, BOXES)])
+    (notes,) = importing.run_dialogues(inputs(tmp_path, source)).facts["notes"].values()
+    assert notes[0] == "the publisher's JSONL, 1 JSONL file(s)"
+    assert any("boxes in pixels, as declared" in note for note in notes)
 
 
 def test_a_dialogue_on_other_boxes_than_the_images_is_rejected(tmp_path: Path) -> None:
@@ -237,7 +264,7 @@ def test_a_file_that_may_not_be_read_is_told_too(tmp_path: Path, monkeypatch: py
     def refuse(path: Path) -> str:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(importing, "sha256_file", refuse)
+    monkeypatch.setattr(source_files, "sha256_file", refuse)
     with pytest.raises(DataError, match=r"a\.json: cannot be read: Permission denied"):
         importing.run_images(inputs(tmp_path, coco(tmp_path, "a", [1])))
 

@@ -49,6 +49,12 @@ def sha256_if_there(path: Path) -> str | None:
         return None
 
 
+def names_sha256(folder: Path) -> str:
+    """One hash over the names in a folder: another one if a file is added or taken away."""
+    names = sorted(os.fsencode(path.name) for path in folder.iterdir())
+    return sha256_bytes(b"".join(name + b"\0" for name in names))
+
+
 def sync_folder(folder: Path) -> None:
     """Makes renames in a folder durable."""
     handle = os.open(folder, os.O_RDONLY)

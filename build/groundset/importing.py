@@ -4,16 +4,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from groundset import source_files
 from groundset.errors import DataError, Problem
-from groundset.files import sha256_file, sha256_if_there
+from groundset.files import sha256_if_there
 from groundset.schema_types import arrow_schema
 from groundset.sources import coco, invig, openimages
 from groundset.sources.imported import Imported, object_record_id
@@ -53,23 +55,42 @@ def _read_invig(source: Mapping[str, Any], root: Path) -> Imported:
         box_format=source["box_format"],
         box_unit=source["box_unit"],
     )
-    return (
-        read if source["photograph_metadata"] == "none" else with_metadata(read, root / source["photograph_metadata"])
-    )
+    paths = [root / name for name in source["photograph_metadata"]]
+    return with_metadata(read, paths) if paths else read
 
 
-def with_metadata(source: Imported, path: Path) -> Imported:
-    """A source whose images have what Open Images' metadata says of them; an image that it lacks is flagged."""
+def with_metadata(source: Imported, paths: Sequence[Path]) -> Imported:
+    """A source whose images have what Open Images' metadata says of them.
+
+    The first file that has an image is believed. An image that no file has, or that a later one tells other things of,
+    is flagged.
+
+    Args:
+        source: The source.
+        paths: Open Images' image metadata files, such as those of several of its splits.
+    """
     rows = source.images.to_pylist()
-    told = openimages.read_metadata(path, {row["source_image_id"] for row in rows})
+    ids = {row["source_image_id"] for row in rows}
+    told: dict[str, dict[str, Any]] = {}
+    flags: list[Verdict] = []
+    differ: dict[str, str] = {}
+    for path in paths:
+        found = openimages.read_metadata(path, ids)
+        differ |= {known: path.name for known in found if told.get(known, found[known]) != found[known]}
+        told = {**found, **told}
     images = [{**row, **told.get(row["source_image_id"], {})} for row in rows]
-    lacking = [row["image_id"] for row in rows if row["source_image_id"] not in told]
-    flags = tuple(
-        Verdict(image_id, "image", "no_metadata", f"{path.name} has no row of this image", hard=False)
-        for image_id in lacking
-    )
+    names = ", ".join(path.name for path in paths)
+    for row in rows:
+        known = row["source_image_id"]
+        said = partial(Verdict, row["image_id"], "image", hard=False)
+        if known not in told:
+            flags.append(said("no_metadata", f"no row of this image in {names}"))
+        if known in differ:
+            flags.append(said("metadata_differs", f"{differ[known]} tells other things of it than a file named before"))
+    counts = [len(told), len(ids)]
+    note = f"Open Images' metadata ({names}) has {counts[0]} of {counts[1]} photographs"
     table = pa.Table.from_pylist(images, schema=arrow_schema("image"))
-    return replace(source, images=table, flagged=(*source.flagged, *flags))
+    return replace(source, images=table, flagged=(*source.flagged, *flags), notes=(*source.notes, note))
 
 
 def _read_openimages(source: Mapping[str, Any], root: Path) -> Imported:
@@ -87,7 +108,6 @@ READERS: Mapping[str, Callable[[Mapping[str, Any], Path], Imported]] = {
     "invig": _read_invig,
     "openimages": _read_openimages,
 }
-FILES = ("annotations", "photograph_metadata", "image_metadata", "class_descriptions", "hierarchy")
 
 
 def _boxes_by_image(objects: pa.Table, image_ids: pa.Array) -> dict[str, list[tuple[Any, ...]]]:
@@ -163,53 +183,68 @@ def join(sources: list[Imported]) -> Joined:
     )
 
 
-def _read_sources(inputs: Inputs) -> tuple[Joined, dict[str, str | None]]:
+def _size_problem(source: Mapping[str, Any], root: Path) -> list[Problem]:
+    found = source_files.size(source, root)
+    if source["bytes"] in (0, found):
+        return []
+    told = f"the file has {found} bytes, the manifest says {source['bytes']}"
+    hint = "get the file that the manifest names, or correct bytes"
+    return [Problem(str(root / source["annotations"]), "", "", told, hint)]
+
+
+@dataclass(frozen=True)
+class _Read:
+    """All sources, what was read of which file, and what the readers note on each source."""
+
+    joined: Joined
+    files: Mapping[str, str | None]
+    notes: Mapping[str, list[str]]
+
+
+def _read_sources(inputs: Inputs) -> _Read:
     sources: list[Imported] = []
-    read: dict[str, str | None] = {}
+    files: dict[str, str | None] = {}
+    notes: dict[str, list[str]] = {}
     problems: list[Problem] = []
+    root = inputs.source_root
     for source in inputs.config["sources"]:
-        path = inputs.source_root / source["annotations"]
-        if not path.is_file():
-            told = f"the source {source['name']} is not there" if not path.exists() else "this is not a file"
-            problems.append(Problem(str(path), "", "", told, "check source_root and annotations in the manifest"))
-            continue
-        size = path.stat().st_size
-        if source["bytes"] not in (0, size):
-            told = f"the file has {size} bytes, the manifest says {source['bytes']}"
-            problems.append(Problem(str(path), "", "", told, "get the file that the manifest names, or correct bytes"))
-            continue
+        path = root / source["annotations"]
         try:
-            for name in sorted({source[key] for key in FILES if key in source} - {"none"}):
-                extra = inputs.source_root / name
-                if not extra.is_file():
-                    raise DataError(
-                        f"{extra}: there is no such file", [Problem(str(extra), "", "", "there is no such file")]
-                    )
-                read[f"source:{name}"] = sha256_file(extra)
-            imported = READERS[source["kind"]](source, inputs.source_root)
+            wrong = _size_problem(source, root)
+            problems += wrong
+            if wrong:
+                continue
+            files |= {f"source:{name}": digest for name, digest in source_files.digests(source, root).items()}
+            imported = READERS[source["kind"]](source, root)
             for extra in imported.opened:
-                key = extra.relative_to(inputs.source_root).as_posix()
-                read[f"source:{key}"] = sha256_if_there(extra)
+                files.setdefault(f"source:{extra.relative_to(root).as_posix()}", sha256_if_there(extra))
             sources.append(imported)
+            notes[source["name"]] = list(imported.notes)
         except OSError as error:
             problems.append(Problem(error.filename or str(path), "", "", f"cannot be read: {error.strerror}"))
         except DataError as error:
             problems += error.problems or (Problem(str(path), "", "", error.summary),)
     if problems:
         raise DataError(f"the sources cannot be imported: {len(problems)} problems", problems)
-    return join(sources), read
+    return _Read(join(sources), files, notes)
 
 
 def run_images(inputs: Inputs) -> Output:
     """Imports sources of images and objects."""
-    joined, read = _read_sources(inputs)
+    read = _read_sources(inputs)
+    joined = read.joined
     entered = {kind: joined.rows_in[kind] for kind in ("image", "object")}
     tables = {"images": joined.images, "objects": joined.objects}
-    return Output(tables=tables, verdicts=joined.verdicts, entered=entered, read=read)
+    return Output(
+        tables=tables, verdicts=joined.verdicts, entered=entered, read=read.files, facts={"notes": read.notes}
+    )
 
 
 def run_dialogues(inputs: Inputs) -> Output:
     """Imports sources of dialogues about images and objects."""
-    joined, read = _read_sources(inputs)
+    read = _read_sources(inputs)
+    joined = read.joined
     tables = {"images": joined.images, "objects": joined.objects, "dialogues": joined.dialogues}
-    return Output(tables=tables, verdicts=joined.verdicts, entered=joined.rows_in, read=read)
+    return Output(
+        tables=tables, verdicts=joined.verdicts, entered=joined.rows_in, read=read.files, facts={"notes": read.notes}
+    )

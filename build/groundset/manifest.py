@@ -82,18 +82,24 @@ def _hint(where: str, message: str) -> str:
     return _FORMS.get(key, "") if "does not match" in message else ""
 
 
+def _paths(source: Mapping[str, Any], where: str) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for key in (key for key in PATHS if key in source):
+        value = source[key]
+        several = [(f"{where}.{key}[{place}]", path) for place, path in enumerate(value)]
+        found += [(f"{where}.{key}", value)] if isinstance(value, str) else several
+    return found
+
+
 def _meaning_problems(content: Mapping[str, Any], file: str) -> list[Problem]:
     problems = []
     names = [source["name"] for source in content["sources"]]
     for index, source in enumerate(content["sources"]):
         if names.index(source["name"]) != index:
             problems.append(Problem(file, "", f"$.sources[{index}].name", f"a second source {source['name']!r}"))
-        for key in PATHS:
-            if leaves_folder(source.get(key, "")):
-                where = f"$.sources[{index}].{key}"
-                problems.append(
-                    Problem(file, "", where, f"{source[key]!r} leaves the source root", "give a path below it")
-                )
+        for where, path in _paths(source, f"$.sources[{index}]"):
+            if leaves_folder(path):
+                problems.append(Problem(file, "", where, f"{path!r} leaves the source root", "give a path below it"))
     rules = content["filter"]
     ordered = {
         "candvg": [("min_candidates", "max_candidates")],

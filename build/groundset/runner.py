@@ -19,13 +19,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from groundset import lock
+from groundset import lock, source_files
 from groundset.asking import TRUTH
 from groundset.candvg import pipeline as candvg_pipeline
 from groundset.errors import DataError, Problem, UsageError, WaitingForPeopleError
 from groundset.files import canonical_json, fresh_folder, replace_folder, sha256_file, write_table
 from groundset.fpco import pipeline as fpco_pipeline
-from groundset.importing import FILES as SOURCE_FILES
 from groundset.manifest import Manifest
 from groundset.miniworld.write import write_world
 from groundset.schema_types import arrow_schema
@@ -141,10 +140,10 @@ def _pin_stage(place: Place, stage: Stage, options: Options, say: Say) -> None:
     receipt = read_receipt(place, stage.name)
     files = receipt["files"] if receipt else {}
     if stage.name == "10_import":
-        found = {
-            pin: {"sha256": files[f"source:{name}"], "bytes": (place.source_root / name).stat().st_size}
-            for pin, name in _source_files(place).items()
-        }
+        known = {key.removeprefix("source:"): digest for key, digest in files.items()}
+        found: dict[str, dict[str, Any]] = {}
+        for source in place.manifest.content["sources"]:
+            found |= source_files.pins(source, place.source_root, known)
         _pin(place, options, "sources", found, say)
     elif stage.name == "40_images":
         rows = read_table(place, "40_images/photographs").to_pylist()
@@ -159,16 +158,6 @@ def _pin_stage(place: Place, stage: Stage, options: Options, say: Say) -> None:
             if digest is not None:
                 decided[name] = {"sha256": digest}
         _pin(place, options, "decisions", decided, say)
-
-
-def _source_files(place: Place) -> dict[str, str]:
-    """Name of the pin to path: the annotations under the source's name, its other files with their path."""
-    found = {}
-    for source in place.manifest.content["sources"]:
-        found[source["name"]] = source["annotations"]
-        others = {source[key] for key in SOURCE_FILES if key in source} - {source["annotations"], "none"}
-        found |= {f"{source['name']}/{name}": name for name in sorted(others)}
-    return found
 
 
 def _refuse_spoilt_photographs(place: Place) -> None:
@@ -219,6 +208,12 @@ def _step(place: Place, stage: Stage, options: Options, say: Say) -> Output | No
             f"{stage.name}: {told['in']} {kind} in, {told['kept']} kept"
             + (f", rejected: {rejected}" if rejected else "")
         )
+    for name, notes in (receipt["facts"].get("notes", {}) if receipt else {}).items():
+        for note in notes:
+            say(f"{stage.name}: {name}: {note}")
+    flagged = ", ".join(f"{rule} {count}" for rule, count in (receipt["flagged"] if receipt else {}).items())
+    if flagged:
+        say(f"{stage.name}: flagged, not rejected: {flagged}")
     _pin_stage(place, stage, options, say)
     return output
 
@@ -275,11 +270,9 @@ def _ask_people(place: Place, stage: Stage, count: int) -> str:
 def _refuse_changed_pins(place: Place) -> None:
     """Refuses sources and decision files that differ from their pins before anything reads them."""
     pinned = lock.read(place.manifest.lock_path)
-    sources = {}
-    for pin, name in _source_files(place).items():
-        path = place.source_root / name
-        if pin in pinned.pins["sources"] and path.is_file():
-            sources[pin] = {"sha256": sha256_file(path), "bytes": path.stat().st_size}
+    sources: dict[str, dict[str, Any]] = {}
+    for source in place.manifest.content["sources"]:
+        sources |= source_files.pinned(source, place.source_root, pinned.pins["sources"])
     decided = {}
     for name in place.manifest.content["decisions"]["files"]:
         path = place.manifest.path.parent / name

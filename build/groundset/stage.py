@@ -30,6 +30,7 @@ from groundset.errors import DataError, Problem
 from groundset.files import (
     canonical_json,
     fresh_folder,
+    names_sha256,
     readable_json,
     replace_folder,
     sha256_bytes,
@@ -74,7 +75,7 @@ class Output:
         verdicts: Hard verdicts reject, soft ones flag.
         entered: Records that entered, by kind: their ids, or their number where ids may repeat.
         read: Outside files that were read, as `root:path` with root `source`, `manifest` or `work`, to sha256; None for
-            one that was not there.
+            one that was not there. With a slash at its end it is a folder, and the hash is that of the names in it.
         facts: What else the receipt should say.
         attachments: Further files by name.
         fill: Writes a whole folder of further files, called with that folder.
@@ -192,6 +193,16 @@ def _expected(place: Place, stage: Stage) -> dict[str, Any]:
     }
 
 
+def _outside_sha256(place: Place, key: str) -> str | None:
+    path = place.outside(key)
+    if not key.endswith("/"):
+        return sha256_if_there(path)
+    try:
+        return names_sha256(path)
+    except OSError:
+        return None
+
+
 def why_stale(place: Place, stage: Stage) -> str | None:
     """Why the stage has to run, or None if it is up to date."""
     receipt = read_receipt(place, stage.name)
@@ -201,7 +212,7 @@ def why_stale(place: Place, stage: Stage) -> str | None:
         if receipt[key] != value:
             return {"config": "the manifest", "package": "the code", "inputs": "an earlier stage"}[key] + " has changed"
     for key, value in receipt["files"].items():
-        if sha256_if_there(place.outside(key)) != value:
+        if _outside_sha256(place, key) != value:
             return f"{key.partition(':')[2]} has changed"
     for name, value in receipt["outputs"].items():
         if sha256_if_there(place.work / stage.name / name) != value:

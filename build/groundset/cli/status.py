@@ -29,6 +29,7 @@ def stage_state(place: Place, stage: Stage) -> dict[str, Any]:
         "why": why or "",
         "accounts": receipt["accounts"] if receipt else {},
         "flagged": receipt["flagged"] if receipt else {},
+        "notes": receipt["facts"].get("notes", {}) if receipt else {},
         "waiting": waiting,
         "queue": str(queue) if waiting else None,
     }
@@ -58,6 +59,12 @@ def _print(manifest: manifests.Manifest, states: list[dict[str, Any]], strata: t
             told = (kind, str(account["in"]), str(account["kept"]), _rejected(account)) if account else ("",) * 4
             table.add_row(*((state["stage"], word) if number == 0 else ("", "")), *told)
     console.print(table)
+    for state in states:
+        for source, notes in state["notes"].items():
+            for note in notes:
+                console.print(f"{state['stage']}: {source}: {note}")
+        for rule, count in state["flagged"].items():
+            console.print(f"{state['stage']}: flagged, not rejected: {rule} {count}")
     for row in strata:
         if row.have < row.want:
             console.print(f"stratum {row.stratum} falls short: have {row.have}, want {row.want}")

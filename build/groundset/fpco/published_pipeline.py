@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from groundset import packaging
 from groundset.errors import DataError, Problem, UsageError
-from groundset.files import canonical_json, sha256_bytes
+from groundset.files import canonical_json, names_sha256, sha256_bytes
 from groundset.fpco import pipeline
 from groundset.fpco.checks import check
 from groundset.fpco.dialogue import Dialogue, from_record, to_record
@@ -27,7 +27,6 @@ from groundset.fpco.writing import item_verdict
 from groundset.sampling import ranked
 from groundset.schema_types import arrow_schema
 from groundset.sources import fpco_published
-from groundset.sources.fpco_files import names_sha256
 from groundset.stage import Inputs, Output, Records, Stage
 from groundset.verdicts import Verdict
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from groundset.errors import DataError, Problem
-from groundset.files import canonical_json, sha256_bytes
+from groundset.files import sha256_bytes
 from groundset.images import header_size
 from groundset.sources import json_faults
 from groundset.verdicts import Verdict
@@ -63,11 +63,6 @@ def plain(name: str) -> str:
     '1101.json'
     """
     return name.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def names_sha256(folder: Path) -> str:
-    """One hash over the names in a folder: another one if a file is added or taken away."""
-    return sha256_bytes(canonical_json(sorted(plain(path.name) for path in folder.iterdir())))
 
 
 def _hint(folder: Path, records: str, images: str) -> str:

@@ -22,6 +22,7 @@ from groundset.lock import Pins
 from groundset.manifest import leaves_folder
 from groundset.photographs import rotation_fault
 from groundset.sampling import select
+from groundset.source_files import pin_name
 from groundset.sources.download import Download, Outcome
 from groundset.sources.transfer import is_web_address
 from groundset.verdicts import Verdict
@@ -58,15 +59,6 @@ class SourceFile:
     pins: tuple[str, ...]
     unpack: tuple[str, ...]
     into: Path
-
-
-def pin_name(source: Row, path: str) -> str:
-    """Name of a file's pin in the lock: the source's own for its annotations, else source and path.
-
-    >>> pin_name({"name": "coco-val", "annotations": "a.json"}, "a.zip")
-    'coco-val/a.zip'
-    """
-    return str(source["name"]) if path == source.get("annotations") else f"{source['name']}/{path}"
 
 
 def _named(content: Row) -> list[tuple[str, Row, Row]]:
