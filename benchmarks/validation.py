@@ -47,6 +47,7 @@ def an_object(number: int) -> Record:
         "image_id": f"coco-{number // 7}",
         "label": label,
         "category": category,
+        "specificity": 0,
         "bbox_xyxy": [x, y, x + width, y + height],
         "frame_width": 640.0,
         "frame_height": 480.0,

@@ -368,7 +368,8 @@ def test_values_hidden_under_a_null_list_do_not_count() -> None:
         pa.array([*BOX, *BOX, 1.0, 2.0, 3.0, math.nan]),
         mask=pa.array([False, True, False]),
     )
-    table = objects().set_column(4, "bbox_xyxy", boxes)
+    table = objects()
+    table = table.set_column(table.column_names.index("bbox_xyxy"), "bbox_xyxy", boxes)
     assert schema.failing_rows("object", table).tolist() == [False, True, True]
 
 

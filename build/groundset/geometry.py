@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 Boxes = NDArray[np.float64]
 
@@ -86,6 +84,10 @@ def merge_near_identical(boxes: Boxes, iou: float) -> list[int]:
     """
     if len(boxes) == 0:
         return []
+    # nobody else here needs scipy, which takes longer to import than all the rest
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     first, second = np.nonzero(reaches(iou_matrix(boxes), iou))
     graph = coo_array((np.ones(len(first), dtype=np.int8), (first, second)), shape=(len(boxes), len(boxes)))
     _, component = connected_components(graph, directed=False)

@@ -152,6 +152,20 @@ def _add(joined: Joined, source: Imported) -> Joined:
     )
 
 
+def _is_sorted(table: pa.Table, keys: Sequence[str]) -> bool:
+    before, after = table.slice(0, max(table.num_rows - 1, 0)), table.slice(1)
+    rises = pc.less_equal(before[keys[-1]], after[keys[-1]])
+    for key in reversed(keys[:-1]):
+        one, other = before[key], after[key]
+        rises = pc.or_(pc.less(one, other), pc.and_(pc.equal(one, other), rises))
+    return bool(pc.all(rises, min_count=0).as_py())
+
+
+def _sorted(table: pa.Table, keys: Sequence[str]) -> pa.Table:
+    # readers give sorted tables, and sorting one of Open Images again takes longer than reading it
+    return table if _is_sorted(table, keys) else table.sort_by([(key, "ascending") for key in keys])
+
+
 def join(sources: list[Imported]) -> Joined:
     """Joins sources in the manifest's order into tables sorted by id.
 
@@ -173,11 +187,10 @@ def join(sources: list[Imported]) -> Joined:
         hint = "give the sources of the manifest different splits"
         problems = [Problem("", dialogue_id, "", "two sources have this dialogue", hint) for dialogue_id in doubled]
         raise DataError("the sources cannot be joined", problems)
-    by_object = [("image_id", "ascending"), ("object_id", "ascending")]
     return Joined(
-        joined.images.sort_by("image_id"),
-        joined.objects.sort_by(by_object),
-        joined.dialogues.sort_by("dialogue_id"),
+        _sorted(joined.images, ["image_id"]),
+        _sorted(joined.objects, ["image_id", "object_id"]),
+        _sorted(joined.dialogues, ["dialogue_id"]),
         joined.verdicts,
         joined.rows_in,
     )

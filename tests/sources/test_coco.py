@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from groundset import schema
 from groundset.errors import DataError, UsageError
-from groundset.geometry import iou_matrix
+from groundset.geometry import iou_matrix, reaches
 from groundset.sources import box_checks, coco, coco_file
 from groundset.sources.imported import Imported, id_text, one_per_id, path_fault
 
@@ -346,13 +346,13 @@ boxes_strategy = st.lists(
 )
 
 
-@given(rows=boxes_strategy)
+@given(rows=boxes_strategy, unit=st.sampled_from([1.0, 0.1, 0.01]))
 @settings(deadline=None)
-def test_near_duplicates_are_those_of_the_full_matrix(rows: list[tuple[int, int, int, int, int]]) -> None:
-    boxes = np.array([(x, y, x + w, y + h) for x, y, w, h, _ in rows], dtype=np.float64).reshape(-1, 4)
+def test_near_duplicates_are_those_of_the_full_matrix(rows: list[tuple[int, int, int, int, int]], unit: float) -> None:
+    boxes = np.array([(x, y, x + w, y + h) for x, y, w, h, _ in rows], dtype=np.float64).reshape(-1, 4) * unit
     group = np.array([row[4] for row in rows], dtype=np.int64)
     found = box_checks.near_duplicates(boxes, group, np.arange(len(rows)))
-    near = (iou_matrix(boxes) >= box_checks.NEAR_DUPLICATE_IOU) & (group[:, None] == group[None, :])
+    near = reaches(iou_matrix(boxes), box_checks.NEAR_DUPLICATE_IOU) & (group[:, None] == group[None, :])
     assert all(near[one, other] and one < other for one, other, _ in found)
     joined = {index for one, other, _ in found for index in (one, other)}
     assert joined == {index for index in range(len(rows)) if near[index].sum() > 1}

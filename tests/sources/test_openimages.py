@@ -119,6 +119,7 @@ def test_fields(tmp_path: Path) -> None:
         "image_id": "openimages-000002b66c9c498e",
         "label": "Man",
         "category": "person",
+        "specificity": 1,
         "bbox_xyxy": [0.243542, 0.805204, 0.4345020000000001, 0.90225],
         "frame_width": 1.0,
         "frame_height": 1.0,

@@ -19,6 +19,7 @@ from groundset.sources.openimages_rows import Rows
 
 NAMES = {"/m/a": "Cat", "/m/b": "Dog", "/m/c": "Chair"}
 CATEGORIES = {"/m/a": "animal", "/m/b": "animal"}
+DEPTHS = {"/m/a": 2, "/m/b": 1}
 
 Row = tuple[int, str, tuple[float, float, float, float], tuple[int, int]]
 
@@ -42,7 +43,8 @@ def judged(pieces: list[list[Row]]) -> tuple[list[dict[str, Any]], list[tuple[st
     ids = boxes.class_ids(parts)
     dealt = boxes.buckets(parts, ids)
     assert parts == []
-    found = [boxes.judge(bucket, [NAMES.get(i) for i in ids], [CATEGORIES.get(i) for i in ids]) for bucket in dealt]
+    classes = [NAMES.get(i) for i in ids], [CATEGORIES.get(i) for i in ids], [DEPTHS.get(i, 0) for i in ids]
+    found = [boxes.judge(bucket, *classes) for bucket in dealt]
     said = [verdict for part in found for verdict in boxes.verdicts(part.rejected, ids, "classes.csv")]
     images = [image_id(key) for part in found for key in part.images.tolist()]
     return boxes.object_table(found).to_pylist(), [(verdict.record_id, verdict.rule) for verdict in said], images
@@ -69,6 +71,7 @@ def by_hand(rows: list[Row]) -> tuple[list[dict[str, Any]], list[tuple[str, str]
                         "image_id": image_id(key),
                         "label": NAMES[label],
                         "category": CATEGORIES.get(label),
+                        "specificity": DEPTHS.get(label, 0),
                         "bbox_xyxy": [x_min, y_min, x_max, y_max],
                         "frame_width": 1.0,
                         "frame_height": 1.0,

@@ -40,6 +40,9 @@ def test_the_real_file(shared: Path) -> None:
     assert "/m/0dzct" not in found.categories  # a face is a part of a person
     assert "/m/083wq" not in found.categories  # a wheel is a part of a vehicle
     assert found.rootless == ()
+    man, limousine, ladybug = "/m/04yx4", "/m/01lcw4", "/m/0gj37"
+    assert [found.depths[known] for known in (PERSON, man, VEHICLE, limousine, ladybug)] == [0, 1, 0, 3, 4]
+    assert set(found.depths) == set(found.categories)
 
 
 def test_parts_are_never_followed_and_kinds_of_parts_still_are_kinds(tmp_path: Path) -> None:
@@ -63,6 +66,17 @@ def test_a_class_below_two_roots_is_of_the_first(tmp_path: Path) -> None:
     found = read_hierarchy(written(tmp_path, tree))
     assert (found.categories["/m/crab"], found.shared["/m/crab"]) == ("animal", ("animal", "food"))
     assert (found.categories[PERSON], found.shared[PERSON]) == ("person", ("person", "animal"))
+
+
+def test_a_class_is_as_deep_as_its_longest_path_below_the_root_of_its_category(tmp_path: Path) -> None:
+    puppy = node("/m/puppy")
+    tree = node(
+        "/m/root",
+        node(FOOD, node("/m/1", node("/m/2", node("/m/crab")))),
+        node(ANIMAL, puppy, node("/m/pet", puppy, node("/m/dog", puppy)), node("/m/crab", parts=(node("/m/claw"),))),
+    )
+    depths = {ANIMAL: 0, "/m/pet": 1, "/m/dog": 2, "/m/puppy": 3, "/m/crab": 1}
+    assert read_hierarchy(written(tmp_path, tree)).depths == depths | {FOOD: 0, "/m/1": 1, "/m/2": 2}
 
 
 def test_a_class_below_itself_is_refused(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ class Eligible:
     Attributes:
         items: Table of `schemas/fpco_item`, sorted by item_id.
         verdicts: One hard verdict on each image and category that fits no cell, and on each image without any object
-            of a category (under the image's own id).
+            of a category (under the image's own id); soft ones on items with a thing whose labels contradict.
         entered: Record id of everything that was judged, sorted.
     """
 
@@ -79,6 +79,7 @@ class Group:
         category: The category.
         object_ids: Ids, n of them.
         labels: Class names, n of them.
+        specificities: How specific their classes are within the category, n of them.
         boxes: float64, shape (n, 4), xyxy in the frame.
         frame: Width and height of the frame.
         holds_group: Whether some box is a group or crowd.
@@ -89,6 +90,7 @@ class Group:
     category: str
     object_ids: tuple[str, ...]
     labels: tuple[str, ...]
+    specificities: tuple[int, ...]
     boxes: geometry.Boxes
     frame: tuple[float, float]
     holds_group: bool
@@ -139,13 +141,26 @@ def _measured_alone(group: Group) -> Measures:
     return measure(group.boxes[None], np.array([group.frame[0] * group.frame[1]]))[0]
 
 
+def _things(group: Group, rules: FilterRules) -> list[list[int]]:
+    """The objects that are one thing each, by their boxes; the one that stands for the thing comes first.
+
+    A thing that the source labels twice, as Person and Man, is what its most specific label says (design, section 8).
+    Labels that are equally specific say nothing of each other: the lowest id stands.
+    """
+    found: dict[int, list[int]] = {}
+    for index, lowest in enumerate(geometry.merge_near_identical(group.boxes, rules.merge_iou)):
+        found.setdefault(lowest, []).append(index)
+    return [sorted(same, key=lambda index: -group.specificities[index]) for same in found.values()]
+
+
 def _merged(group: Group, rules: FilterRules) -> Group:
-    kept = sorted(set(geometry.merge_near_identical(group.boxes, rules.merge_iou)))
+    kept = sorted(same[0] for same in _things(group, rules))
     return Group(
         group.image_id,
         group.category,
         tuple(group.object_ids[index] for index in kept),
         tuple(group.labels[index] for index in kept),
+        tuple(group.specificities[index] for index in kept),
         group.boxes[kept],
         group.frame,
         group.holds_group,
@@ -248,6 +263,7 @@ def groups(objects: pa.Table) -> list[Group]:
         return []
     image_ids, categories = named["image_id"].to_pylist(), named["category"].to_pylist()
     object_ids, labels = named["object_id"].to_pylist(), named["label"].to_pylist()
+    specificities = named["specificity"].to_pylist()
     boxes = np.asarray(pc.list_flatten(named["bbox_xyxy"])).reshape(-1, 4)
     frames = list(zip(named["frame_width"].to_pylist(), named["frame_height"].to_pylist(), strict=True))
     keys = list(zip(image_ids, categories, strict=True))
@@ -262,6 +278,7 @@ def groups(objects: pa.Table) -> list[Group]:
                 categories[start],
                 tuple(object_ids[start:stop]),
                 tuple(label or "" for label in labels[start:stop]),
+                tuple(specificities[start:stop]),
                 boxes[start:stop],
                 frames[start],
                 grouped[number] == 1,
@@ -283,8 +300,26 @@ def _measured(found: list[Group]) -> Iterator[tuple[Group, Measures]]:
             yield from zip(block, measure(np.stack([group.boxes for group in block]), areas), strict=True)
 
 
+def contradictions(group: Group, rules: FilterRules) -> list[Verdict]:
+    """Soft verdicts on an item of which one thing has several labels that are equally specific, as Man and Woman."""
+    found = []
+    for same in _things(group, rules):
+        rivals = [index for index in same if group.specificities[index] == group.specificities[same[0]]]
+        if len({group.labels[index] for index in rivals}) > 1:
+            told = " and ".join(f"{group.object_ids[index]} ({group.labels[index]})" for index in rivals)
+            detail = f"{told} are one thing by their boxes, taken as {group.labels[rivals[0]]}"
+            found.append(Verdict(group.item_id, "item", "labels_contradict", detail, hard=False))
+    return found
+
+
 def _judge_slice(objects: pa.Table, rules: FilterRules, seed: str) -> list[dict[str, Any] | Verdict]:
-    return [judge(group, rules, seed, measured) for group, measured in _measured(groups(objects))]
+    entries: list[dict[str, Any] | Verdict] = []
+    for group, measured in _measured(groups(objects)):
+        entry = judge(group, rules, seed, measured)
+        entries.append(entry)
+        if isinstance(entry, dict) and geometry.reaches(measured.nearest_iou, rules.merge_iou):
+            entries += contradictions(group, rules)
+    return entries
 
 
 def apply(images: pa.Table, objects: pa.Table, rules: FilterRules, seed: str) -> Eligible:
@@ -306,6 +341,9 @@ def apply(images: pa.Table, objects: pa.Table, rules: FilterRules, seed: str) ->
         Verdict(image_id, "item", "no_object_of_a_category", "no person, vehicle, animal or food is marked")
         for image_id in empty["image_id"].to_pylist()
     ]
-    entered = sorted([str(row["item_id"]) for row in rows] + [verdict.record_id for verdict in verdicts])
+    rejected = [verdict.record_id for verdict in verdicts if verdict.hard]
+    entered = sorted([*(str(row["item_id"]) for row in rows), *rejected])
     table = pa.Table.from_pylist(rows, schema=arrow_schema("fpco_item"))
-    return Eligible(table, tuple(sorted(verdicts, key=lambda verdict: verdict.record_id)), tuple(entered))
+    return Eligible(
+        table, tuple(sorted(verdicts, key=lambda verdict: (verdict.record_id, verdict.detail))), tuple(entered)
+    )

@@ -24,6 +24,8 @@ MISFIT_SHARE = 0.05
 MISFIT_TIMES = 10.0
 MISFIT_BOXES = 3
 NEAR_DUPLICATE_IOU = 0.9
+# how far apart two sides can lie then, of the longer box's; with room for what `geometry.reaches` lets pass
+_FARTHEST = (1.0 - NEAR_DUPLICATE_IOU) * (1 + 1e-7)
 
 # beyond these nothing is a photograph or a box of one; within them no sum or product can overflow
 SIDE_PX = (1.0, 1e6)
@@ -175,7 +177,7 @@ def near_duplicates(boxes: Boxes, group: NDArray[np.int64], rank: NDArray[np.int
     some = _near_another(boxes, group)
     if not len(some):
         return []
-    from groundset.geometry import iou_matrix
+    from groundset.geometry import iou_matrix, reaches
 
     order = some[np.lexsort((rank[some], *boxes[some].T[::-1], group[some]))]
     boxes, group = boxes[order], group[order]
@@ -194,7 +196,7 @@ def near_duplicates(boxes: Boxes, group: NDArray[np.int64], rank: NDArray[np.int
         close = _close(boxes, first, second) & ~taken[second]
         one, other = first[close], second[close]
         iou = iou_matrix(boxes[np.stack([one, other], axis=1)])[:, 0, 1]
-        near = iou >= NEAR_DUPLICATE_IOU
+        near = reaches(iou, NEAR_DUPLICATE_IOU)
         taken[other[near]] = True
         for pair, value in zip(order[np.stack([one, other], axis=1)[near]].tolist(), iou[near].tolist(), strict=True):
             lower, higher = sorted(pair, key=lambda index: int(rank[index]))
@@ -206,9 +208,9 @@ def near_duplicates(boxes: Boxes, group: NDArray[np.int64], rank: NDArray[np.int
 def _reach(boxes: Boxes, first: Places, second: Places, blur: float) -> NDArray[np.bool_]:
     """Whether `second` begins no further right of `first` than a tenth of its width: no other reaches IoU 0.9."""
     starts = np.take(boxes[:, 0], first)
-    limit = (1.0 - NEAR_DUPLICATE_IOU) * (np.take(boxes[:, 2], first) - starts) + blur
-    reaches: NDArray[np.bool_] = np.take(boxes[:, 0], second) - starts <= limit
-    return reaches
+    limit = _FARTHEST * (np.take(boxes[:, 2], first) - starts) + blur
+    within: NDArray[np.bool_] = np.take(boxes[:, 0], second) - starts <= limit
+    return within
 
 
 def _close(boxes: Boxes, first: Places, second: Places) -> NDArray[np.bool_]:
@@ -217,7 +219,7 @@ def _close(boxes: Boxes, first: Places, second: Places) -> NDArray[np.bool_]:
     one, other = np.take(boxes.T, first, axis=1), np.take(boxes.T, second, axis=1)
     for low, high in ((0, 2), (1, 3)):
         longer = np.maximum(one[high] - one[low], other[high] - other[low])
-        limit = (1.0 - NEAR_DUPLICATE_IOU) * (1 + 1e-9) * longer
+        limit = _FARTHEST * longer
         close &= np.abs(one[low] - other[low]) <= limit
         close &= np.abs(one[high] - other[high]) <= limit
     return close
@@ -250,8 +252,8 @@ def _near_another(boxes: Boxes, group: NDArray[np.int64]) -> Places:
     first, step = np.flatnonzero(group[1:] == group[:-1]), 1
     while len(first) and step <= _STEPS:
         second = first + step
-        reaches = _reach(boxes, order[first], order[second], blur)
-        first, second = first[reaches], second[reaches]
+        within = _reach(boxes, order[first], order[second], blur)
+        first, second = first[within], second[within]
         close = _close(boxes, order[first], order[second])
         near[order[first[close]]] = near[order[second[close]]] = True
         step += 1

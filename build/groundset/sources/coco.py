@@ -234,6 +234,7 @@ def _object_table(
         "image_id": images.table["image_id"].combine_chunks().take(arrow_columns.numbers(np.take(images.rank, image))),
         "label": arrow_columns.texts([category.name for category in categories]).take(kinds),
         "category": arrow_columns.texts(named).take(kinds),
+        "specificity": np.zeros(len(rows), dtype=np.int64),
         "bbox_xyxy": box_array(corners),
         "frame_width": np.take(images.size[:, 0], image),
         "frame_height": np.take(images.size[:, 1], image),

@@ -158,6 +158,7 @@ def _object_row(record: Record, told: Completion, image: Row) -> Row:
         "image_id": image["image_id"],
         "label": record.target,
         "category": CATEGORIES[record.category - 1],
+        "specificity": 0,
         "bbox_xyxy": list(told.target_bbox_xyxy_px or ()),
         "frame_width": image["frame_width"],
         "frame_height": image["frame_height"],

@@ -69,6 +69,7 @@ def object_table(objects: Objects) -> Any:
         "image_id": [image for image, _, _ in objects.rows],
         "label": [objects.label(image, object_id) for image, object_id, _ in objects.rows],
         "category": nothing,
+        "specificity": np.zeros(len(objects.rows), dtype=np.int64),
         "bbox_xyxy": box_array(objects.boxes_px),
         "frame_width": objects.sizes[:, 0],
         "frame_height": objects.sizes[:, 1],

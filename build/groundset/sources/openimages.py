@@ -185,6 +185,7 @@ def read(
         boxes.judge,
         names=[classes.names.get(known) for known in ids],
         categories=[tree.categories.get(known) for known in ids],
+        depths=[tree.depths.get(known, 0) for known in ids],
     )
     judged: list[boxes.Judged] = []
     dealt = boxes.buckets(parts, ids)

@@ -232,7 +232,9 @@ def _by_text(image: Indices, numbers: Indices) -> Indices:
     return order
 
 
-def judge(bucket: Bucket, names: Sequence[str | None], categories: Sequence[str | None]) -> Judged:
+def judge(
+    bucket: Bucket, names: Sequence[str | None], categories: Sequence[str | None], depths: Sequence[int]
+) -> Judged:
     """Numbers and judges the boxes of a bucket.
 
     An object is `o` and its number among the different rows of its image, sorted by class id, box and flags. Rows that
@@ -242,6 +244,7 @@ def judge(bucket: Bucket, names: Sequence[str | None], categories: Sequence[str 
         bucket: The boxes.
         names: Name of each class id, None if the class file does not have it.
         categories: Category of each class id.
+        depths: How far below its category's root each class id is; 0 without a category.
     """
     keys, labels = np.concatenate(bucket.keys), np.concatenate(bucket.labels)
     boxes, flags = np.concatenate(bucket.boxes), np.concatenate(bucket.flags)
@@ -262,8 +265,9 @@ def judge(bucket: Bucket, names: Sequence[str | None], categories: Sequence[str 
     out = np.flatnonzero(rule >= 0)
     kept = np.flatnonzero(rule < 0)
     kept = kept[_by_text(image[kept], numbers[kept])]
+    classes = (names, categories, depths)
     return Judged(
-        objects=_table(images[image[kept]], numbers[kept], labels[kept], boxes[kept], flags[kept], names, categories),
+        objects=_table(images[image[kept]], numbers[kept], labels[kept], boxes[kept], flags[kept], *classes),
         images=images,
         labels=np.unique(labels[kept]),
         rejected=Rejected(images[image[out]], numbers[out], rule[out], measured[out], labels[out], boxes[out]),
@@ -278,6 +282,7 @@ def _table(
     flags: NDArray[np.int8],
     names: Sequence[str | None],
     categories: Sequence[str | None],
+    depths: Sequence[int],
 ) -> pa.Table:
     texts = pa.array([f"o{number}" for number in range(int(numbers.max(initial=0)) + 1)], type=pa.string())
     classes = pa.array(labels)
@@ -287,6 +292,7 @@ def _table(
             "image_id": text_array(key_texts(keys, PREFIX)),
             "label": pa.array(names, type=pa.string()).take(classes),
             "category": pa.array(categories, type=pa.string()).take(classes),
+            "specificity": pa.array(depths, type=pa.int64()).take(classes),
             "bbox_xyxy": box_array(boxes),
             "is_group": pa.array(flags[:, 0].astype(np.int64)),
             "is_depiction": pa.array(flags[:, 1].astype(np.int64)),

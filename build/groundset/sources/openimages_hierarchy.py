@@ -31,6 +31,7 @@ class Hierarchy:
     Attributes:
         file: What to call the file.
         categories: Category of each class below a root, by id.
+        depths: Steps from that category's root down to each of these classes, by the longest path; 0 for the root.
         shared: Categories of each class below several roots, of which `categories` holds the first.
         known: Ids of all classes in the file.
         rootless: Categories whose root is not in the file.
@@ -38,6 +39,7 @@ class Hierarchy:
 
     file: str
     categories: Mapping[str, str]
+    depths: Mapping[str, int]
     shared: Mapping[str, tuple[str, ...]]
     known: frozenset[str]
     rootless: tuple[str, ...]
@@ -101,6 +103,26 @@ def _below(root: str, edges: Edges) -> set[str]:
     return found
 
 
+def _depths(root: str, edges: Edges) -> dict[str, int]:
+    """Length of the longest path from a root to each class below it and to itself; the edges have no cycle."""
+    found = _below(root, edges)
+    above = dict.fromkeys(found, 0)
+    for name in found:
+        for below in edges[name]:
+            above[below] += 1
+    depths = dict.fromkeys(found, 0)
+    # a class comes when all that are above it have been
+    todo = [root]
+    while todo:
+        name = todo.pop()
+        for below in edges[name]:
+            depths[below] = max(depths[below], depths[name] + 1)
+            above[below] -= 1
+            if not above[below]:
+                todo.append(below)
+    return depths
+
+
 def read_hierarchy(path: Path) -> Hierarchy:
     """Reads the class hierarchy, such as bbox_labels_600_hierarchy.json, by Subcategory edges from the four roots.
 
@@ -126,12 +148,15 @@ def read_hierarchy(path: Path) -> Hierarchy:
     if problems:
         raise DataError(f"{file} is no class hierarchy", problems)
     homes: dict[str, list[str]] = {}
+    depths: dict[str, int] = {}
     for category, root in present.items():
-        for known in _below(root, edges):
+        for known, depth in _depths(root, edges).items():
             homes.setdefault(known, []).append(category)
+            depths.setdefault(known, depth)
     return Hierarchy(
         file,
         {known: found[0] for known, found in homes.items()},
+        depths,
         {known: tuple(found) for known, found in homes.items() if len(found) > 1},
         frozenset(edges),
         tuple(category for category in ROOTS if category not in present),
