@@ -7,9 +7,11 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import random
 import struct
 import warnings
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -23,6 +25,7 @@ from PIL import Image, ImageFile, PngImagePlugin
 from groundset import schema
 from groundset.image_streams import orientation, take_apart
 from groundset.images import (
+    MAX_PHOTOGRAPH_BYTES,
     ImageRules,
     Job,
     Photograph,
@@ -91,8 +94,8 @@ def test_real_photographs_are_measured_and_not_changed() -> None:
         data = (folder / job.path).read_bytes()
         assert (row.sha256, row.bytes) == (hashlib.sha256(data).hexdigest(), len(data))
         with Image.open(folder / job.path) as image:
-            head = f"{image.mode} {image.width} {image.height}\n".encode()
-            assert row.pixels_sha256 == hashlib.sha256(head + image.tobytes()).hexdigest()
+            head = f"RGB {image.width} {image.height}\n".encode()
+            assert row.pixels_sha256 == hashlib.sha256(head + image.convert("RGB").tobytes()).hexdigest()
 
 
 @needs_shared
@@ -138,6 +141,156 @@ def test_equal_pixels_have_equal_hashes_whatever_the_file(tmp_path: Path) -> Non
     assert isinstance(first, Photograph)
     assert isinstance(second, Photograph)
     assert first.pixels_sha256 != second.pixels_sha256
+
+
+def pixels(folder: Path, data: bytes) -> str:
+    said = measure_bytes(folder, data)
+    assert isinstance(said, Photograph), said
+    return said.pixels_sha256
+
+
+def test_a_picture_is_the_same_however_it_is_stored(tmp_path: Path) -> None:
+    few, gray, black = picture("P"), picture("L"), picture("1")
+    same = [few, few.convert("RGB"), few.convert("RGBA")]
+    assert len({pixels(tmp_path, encoded(image, "PNG")) for image in same}) == 1
+    assert pixels(tmp_path, encoded(few, "PNG", pnginfo=None, icc_profile=b"x" * 200)) == pixels(
+        tmp_path, encoded(few, "PNG")
+    )
+    grays = [gray, gray.convert("RGB"), gray.convert("LA"), gray.convert("RGBA")]
+    assert len({pixels(tmp_path, encoded(image, "PNG")) for image in grays}) == 1
+    assert len({pixels(tmp_path, encoded(image, "PNG")) for image in (black, black.convert("L"))}) == 1
+    jpeg = encoded(picture(), "JPEG", exif=b"Exif\0\0" + exif(1))
+    with Image.open(io.BytesIO(jpeg)) as shown:
+        assert pixels(tmp_path, jpeg) == pixels(tmp_path, encoded(shown.convert("RGB"), "PNG"))
+        assert pixels(tmp_path, jpeg) == pixels(tmp_path, encoded(picture(), "JPEG", comment="x", progressive=True))
+
+
+def test_what_shines_through_is_part_of_the_picture(tmp_path: Path) -> None:
+    image = picture("RGBA")
+    opaque = pixels(tmp_path, encoded(image, "PNG"))
+    image.putpixel((0, 0), (200, 220, 240, 0))
+    assert pixels(tmp_path, encoded(image, "PNG")) != opaque
+    assert pixels(tmp_path, encoded(picture(), "PNG", transparency=(200, 220, 240))) != opaque
+    assert pixels(tmp_path, encoded(picture(), "PNG", transparency=(1, 2, 3))) == opaque
+    assert pixels(tmp_path, encoded(picture("P"), "PNG", transparency=picture("P").getpixel((0, 0)))) != pixels(
+        tmp_path, encoded(picture("P"), "PNG")
+    )
+
+
+def chunk(kind: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+
+def png(width: int, height: int, *before: bytes, raw: bytes | None = None, depth: int = 8) -> bytes:
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, 2, 0, 0, 0))
+    rows = (b"\0" + bytes(width * 3 * depth // 8)) * height if raw is None else raw
+    tail = chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + head + b"".join(before) + tail
+
+
+BOMB = zlib.compress(bytes(40_000_000))
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (png(24, 16, depth=16), "RGB"),
+        (encoded(picture("P"), "PNG", transparency=1), "P"),
+        (encoded(picture(), "MPO", save_all=True, append_images=[picture()]), "RGB"),
+        (encoded(picture(), "JPEG") + b"PK\3\4 something that follows", "RGB"),
+        # more pixels than the header promises are not unpacked
+        (png(24, 16, raw=bytes(40_000_000)), "RGB"),
+        (png(24, 16, chunk(b"zTXt", b"k\0\0" + BOMB)), "unreadable"),
+        (png(24, 16, chunk(b"iTXt", b"k\0\1\0\0\0" + BOMB)), "unreadable"),
+        (png(24, 16, chunk(b"iCCP", b"k\0\0" + BOMB)), "unreadable"),
+        (png(24, 16, *[chunk(b"tEXt", b"k\0" + b"x" * 1_000_000)] * 80), "unreadable"),
+        (png(24, 16, raw=bytes(100)), "broken_pixels"),
+        (png(0, 16), "not_an_image"),
+        (png(0, 0), "not_an_image"),
+        (png(24, 2**31 - 1, raw=b""), "too_many_pixels"),
+        (encoded(picture(), "GIF", save_all=True, append_images=[picture().rotate(180)]), "unsupported_format"),
+        (encoded(picture(), "WEBP", save_all=True, append_images=[picture().rotate(180)]), "unsupported_format"),
+        (encoded(picture(), "PNG", save_all=True, append_images=[picture().rotate(180)]), "animated"),
+        (encoded(picture(), "TIFF"), "unsupported_format"),
+        (encoded(picture(), "ICO"), "not_an_image"),
+        (b"\n" + encoded(picture(), "JPEG"), "not_an_image"),
+        (bytes(5000), "not_an_image"),
+    ],
+)
+def test_every_kind_of_file(tmp_path: Path, data: bytes, expected: str) -> None:
+    said = measure_bytes(tmp_path, data)
+    assert (said.mode if isinstance(said, Photograph) else said.rule) == expected
+
+
+def test_a_jpeg_without_width_or_height_is_no_image(tmp_path: Path) -> None:
+    data = encoded(picture(), "JPEG")
+    frame = data.index(b"\xff\xc0")
+    for place in (frame + 5, frame + 7):
+        said = measure_bytes(tmp_path, data[:place] + b"\0\0" + data[place + 2 :])
+        assert isinstance(said, Verdict)
+        assert said.rule == "not_an_image"
+
+
+def test_a_wrong_checksum_is_told_though_the_pixels_unpack(tmp_path: Path) -> None:
+    data = bytearray(encoded(picture(), "PNG"))
+    place = data.index(b"IDAT") + 4 + int.from_bytes(data[data.index(b"IDAT") - 4 :][:4], "big")
+    data[place] ^= 1
+    Image.open(io.BytesIO(bytes(data))).load()
+    said = measure_bytes(tmp_path, bytes(data))
+    assert isinstance(said, Verdict)
+    assert (said.rule, said.detail) == ("broken_pixels", "a checksum of the PNG's pixel data does not fit them")
+
+
+@pytest.mark.parametrize(
+    ("data", "detail"),
+    [
+        (b'<?xml version="1.0"?>\n<Error><Code>NoSuchKey</Code></Error>', "<?xml"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:00", "version https://git-lfs"),
+        ("<p>non trouvé</p>".encode(), ""),
+        (b"\0" * 10, ""),
+    ],
+)
+def test_text_in_place_of_a_photograph_is_shown(tmp_path: Path, data: bytes, detail: str) -> None:
+    said = measure_bytes(tmp_path, data)
+    assert isinstance(said, Verdict)
+    assert said.rule == "not_an_image"
+    assert said.detail.startswith(f"the file is text: it begins '{detail}" if detail else "the file begins like no")
+
+
+def test_a_file_that_is_far_too_long_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "input.jpg").open("wb") as file:
+        file.write(encoded(picture(), "JPEG"))
+        file.truncate(2**40)
+    said = measure(Path("input.jpg"), tmp_path, "x-1", 24, 16, True, RULES)
+    assert isinstance(said, Verdict)
+    assert (said.rule, said.measured, said.limit) == ("too_many_bytes", float(2**40), float(MAX_PHOTOGRAPH_BYTES))
+    assert stored_size(Path("input.jpg"), tmp_path) is None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no named pipes elsewhere")
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "input.jpg")
+    said = measure(Path("input.jpg"), tmp_path, "x-1", 24, 16, True, RULES)
+    assert isinstance(said, Verdict)
+    assert said.rule == "missing_file"
+
+
+@pytest.mark.parametrize("turned", range(1, 9))
+def test_every_orientation_is_told_and_the_stored_size_counts(tmp_path: Path, turned: int) -> None:
+    data = encoded(picture(), "JPEG", exif=b"Exif\0\0" + exif(turned))
+    said = measure_bytes(tmp_path, data)
+    if turned == 1:
+        assert isinstance(said, Photograph)
+    else:
+        assert isinstance(said, Verdict)
+        assert (said.rule, said.measured, said.limit) == ("exif_orientation", turned, 1.0)
+    kept = measure_bytes(tmp_path, data, ImageRules(50_000_000, reject_rotated=False))
+    assert isinstance(kept, Photograph)
+    assert (kept.width, kept.height) == (24, 16)
+    shown = measure(Path("input.jpg"), tmp_path, "x-1", 16, 24, True, RULES)
+    assert isinstance(shown, Verdict)
+    assert shown.rule == "size_mismatch"
+    assert (f"only the image as turned by its EXIF orientation {turned} fits" in shown.detail) is (turned >= 5)
 
 
 def test_the_limit_on_pixels_is_inclusive_and_the_only_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,13 @@ from groundset.stage import Inputs, Output
 from groundset.verdicts import Verdict, to_table
 
 Row = dict[str, Any]
-RULES = {"max_pixels": 1000, "margin": 0, "reject_rotated": True, "reject_rotation_unknown": True}
+RULES = {
+    "max_pixels": 1000,
+    "margin": 0,
+    "reject_rotated": True,
+    "reject_rotation_unknown": True,
+    "near_duplicate_distance": 0,
+}
 
 
 def ranked(stratum: str, rank: int, want: int) -> Row:
@@ -33,7 +39,8 @@ def ranked(stratum: str, rank: int, want: int) -> Row:
 def draw_photograph(folder: Path, name: str, colour: int) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.png"
-    Image.new("RGB", (4, 3), (colour % 256, colour // 256, 7)).save(path)
+    # no two look alike
+    Image.frombytes("RGB", (4, 3), hashlib.sha512(str(colour).encode()).digest()[:36]).save(path)
     return path
 
 

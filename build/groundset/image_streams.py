@@ -9,6 +9,7 @@ wrote beside them. Markers and chunks as in ITU-T T.81 Annex B, PNG (third editi
 from __future__ import annotations
 
 import struct
+import zlib
 from dataclasses import dataclass
 
 _OTHER_MAGIC = (
@@ -17,11 +18,16 @@ _OTHER_MAGIC = (
     (b"II*\0", 0, "TIFF"),
     (b"MM\0*", 0, "TIFF"),
     (b"WEBP", 8, "WebP"),
-    (b"ftypavif", 4, "AVIF"),
+    (b"ftypavi", 4, "AVIF"),
     (b"ftyphei", 4, "HEIF"),
+    (b"ftyphev", 4, "HEIF"),
     (b"ftypmif1", 4, "HEIF"),
+    (b"ftypmsf1", 4, "HEIF"),
     (b"\0\0\0\x0cjP  ", 0, "JPEG 2000"),
     (b"\xff\x0a", 0, "JPEG XL"),
+    (b"\0\0\0\x0cJXL ", 0, "JPEG XL"),
+    (b"8BPS", 0, "Photoshop"),
+    (b"%PDF-", 0, "PDF"),
 )
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _PNG_FOR_PIXELS = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND")
@@ -42,6 +48,7 @@ class Stream:
         frames: Frames of an animated PNG, else 1.
         has_pixels: Whether the header is whole and pixel data begins.
         has_end: Whether the mark is there that ends the file.
+        is_damaged: Whether a checksum does not fit what the pixels need; only PNG has them.
     """
 
     format: str
@@ -50,6 +57,7 @@ class Stream:
     frames: int
     has_pixels: bool
     has_end: bool
+    is_damaged: bool = False
 
 
 def other_format(data: bytes) -> str:
@@ -100,12 +108,14 @@ def _jpeg(data: bytes) -> Stream:
 
 def _png(data: bytes) -> Stream:
     kept, turned, frames, at = [_PNG_SIGNATURE], 1, 1, len(_PNG_SIGNATURE)
-    has_pixels = has_end = False
+    has_pixels = has_end = is_damaged = False
     while at + 8 <= len(data) and not has_end:
         length, kind = int.from_bytes(data[at : at + 4], "big"), data[at + 4 : at + 8]
         body, stop = data[at + 8 : at + 8 + length], at + 12 + length
         if kind in _PNG_FOR_PIXELS:
             kept.append(data[at:stop])
+            # Pillow holds no CRC of pixel data against it, other readers do
+            is_damaged |= zlib.crc32(data[at + 4 : stop - 4]) != int.from_bytes(data[stop - 4 : stop], "big")
         elif kind == b"eXIf":
             turned = orientation(body.removeprefix(_EXIF_HEAD))
         elif kind == b"acTL":
@@ -113,7 +123,7 @@ def _png(data: bytes) -> Stream:
         has_pixels = has_pixels or kind == b"IDAT"
         has_end = kind == b"IEND" and stop <= len(data)
         at = stop
-    return Stream("PNG", b"".join(kept), turned, frames, has_pixels, has_end)
+    return Stream("PNG", b"".join(kept), turned, frames, has_pixels, has_end, is_damaged)
 
 
 def take_apart(data: bytes) -> Stream | None:

@@ -21,10 +21,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
 from PIL.JpegImagePlugin import JpegImageFile
 from PIL.PngImagePlugin import PngImageFile
 
 from groundset.image_streams import Stream, other_format, take_apart
+from groundset.near_duplicates import difference_hash
 from groundset.verdicts import Verdict
 
 # what Pillow's JPEG and PNG classes raise for broken files; a lack of memory is not among them: no file's fault
@@ -36,6 +38,10 @@ _XMP_ORIENTATION = re.compile(rb"tiff:Orientation(?:=\"|>)([2-8])")
 # both ours: what rounding to whole pixels can do to a photograph that was made smaller or larger
 ASPECT_SHARE = 0.01
 ASPECT_PX = 1.0
+# ours: photographs of these sources have a few megabytes; more than this is something else, and is not read into memory
+MAX_PHOTOGRAPH_BYTES = 2**28
+# modes that a viewer shows as 8 bits a channel, so that the same picture may be stored in several of them
+_SAME_IN_RGB = {"1", "L", "LA", "P", "PA", "RGB", "RGBA"}
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,7 @@ class Photograph:
     path: str
     sha256: str
     pixels_sha256: str
+    difference_hash: str
     bytes: int
     width: int
     height: int
@@ -98,11 +105,20 @@ def _located(path: Path, root: Path) -> tuple[Path, str] | tuple[None, str]:
     return full, (full.relative_to(base) if ".." in below.parts or below.is_absolute() else below).as_posix()
 
 
+def _as_shown(image: JpegImageFile | PngImageFile) -> Image.Image:
+    """The picture in a mode that all ways to store it have in common: RGB, or RGBA if something shines through."""
+    if image.mode not in _SAME_IN_RGB:
+        return image
+    if not image.has_transparency_data:
+        return image.convert("RGB")
+    whole = image.convert("RGBA")
+    return whole.convert("RGB") if whole.getchannel("A").getextrema() == (255, 255) else whole
+
+
 def _pixels_sha256(image: JpegImageFile | PngImageFile) -> str:
-    # the bytes of a palette image mean nothing without its palette
-    pixels = image.convert("RGBA") if image.mode in ("P", "PA") else image
-    head = f"{image.mode} {image.width} {image.height}\n".encode()
-    return hashlib.sha256(head + pixels.tobytes()).hexdigest()
+    shown = _as_shown(image)
+    head = f"{shown.mode} {shown.width} {shown.height}\n".encode()
+    return hashlib.sha256(head + shown.tobytes()).hexdigest()
 
 
 def keeps_aspect(size_px: tuple[int, int], frame: tuple[float, float]) -> bool:
@@ -149,7 +165,8 @@ def stored_size(path: Path, root: Path) -> tuple[int, int] | None:
     """The same of a file below a folder; None if it is not there, or not below it once every link is followed."""
     found, _ = _located(path, root)
     try:
-        return None if found is None else header_size(found.read_bytes())
+        too_long = found is not None and found.stat().st_size > MAX_PHOTOGRAPH_BYTES
+        return None if found is None or too_long else header_size(found.read_bytes())
     except OSError:
         return None
 
@@ -172,6 +189,18 @@ def _shown_orientation(stream: Stream, data: bytes) -> int | None:
     except _BROKEN:
         return None
     return turned if isinstance(turned, int) and 1 <= turned <= 8 else 1
+
+
+def _no_image(data: bytes) -> str:
+    if not data:
+        return "the file is empty"
+    try:
+        text = data[:200].decode("ascii", "strict").strip()
+    except UnicodeDecodeError:
+        text = ""
+    # an error page of a server, or the pointer that Git LFS leaves
+    is_text = bool(text) and all(letter.isprintable() or letter.isspace() for letter in text)
+    return f"the file is text: it begins {text[:40]!r}" if is_text else "the file begins like no image"
 
 
 def measure(
@@ -197,14 +226,18 @@ def measure(
         may_scale: Whether a stored size of the frame's aspect ratio will do too (the manifest's `on_other_size`).
 
     Returns:
-        The photograph, or the first rule that it breaks: path_outside_folder, missing_file, unsupported_format,
-        not_an_image, truncated, too_many_pixels, animated, size_mismatch, exif_orientation, broken_pixels, unreadable.
+        The photograph, or the first rule that it breaks: path_outside_folder, missing_file, too_many_bytes,
+        unsupported_format, not_an_image, truncated, too_many_pixels, animated, size_mismatch, exif_orientation,
+        broken_pixels, unreadable.
     """
     reject = partial(Verdict, image_id, "image")
     found, word = _located(path, root)
     if found is None:
         return reject(word, repr(path.as_posix()))
     try:
+        size_bytes = found.stat().st_size
+        if size_bytes > MAX_PHOTOGRAPH_BYTES:
+            return reject("too_many_bytes", f"{size_bytes} bytes", float(size_bytes), float(MAX_PHOTOGRAPH_BYTES))
         data = found.read_bytes()
     except OSError:
         return reject("missing_file", f"{word!r} cannot be read")
@@ -213,7 +246,7 @@ def measure(
         other = other_format(data)
         if other:
             return reject("unsupported_format", f"{other}; only JPEG and PNG are kept")
-        return reject("not_an_image", "the file begins like no image" if data else "the file is empty")
+        return reject("not_an_image", _no_image(data))
     if not stream.has_end:
         where = "before its pixels do" if stream.has_pixels else "in its header"
         return reject("truncated", f"the {stream.format} ends {where}")
@@ -232,6 +265,8 @@ def measure(
     turned = _shown_orientation(stream, data)
     if rules.reject_rotated and turned not in (1, None):
         return reject("exif_orientation", f"EXIF orientation {turned}", float(turned or 1), 1.0)
+    if stream.is_damaged:
+        return reject("broken_pixels", f"a checksum of the {stream.format}'s pixel data does not fit them")
     try:
         image.load()
     except _BROKEN:
@@ -243,6 +278,7 @@ def measure(
         path=word,
         sha256=hashlib.sha256(data).hexdigest(),
         pixels_sha256=_pixels_sha256(image),
+        difference_hash=difference_hash(image),
         bytes=len(data),
         width=width,
         height=height,

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from groundset.files import sha256_if_there
 from groundset.images import ImageRules, Job, Photograph, measure_all
+from groundset.near_duplicates import near_duplicates
 from groundset.sampling import select
 from groundset.schema_types import arrow_schema
 from groundset.sources.box_checks import OUTSIDE_PX
@@ -27,12 +28,20 @@ from groundset.verdicts import Verdict
 Row = dict[str, Any]
 
 
-def _jobs(inputs: Inputs, images: Iterable[Row]) -> list[Job]:
-    sources = {source["name"]: source for source in inputs.config["sources"]}
+def jobs_of(
+    images: Iterable[Mapping[str, Any]], sources: Mapping[str, Mapping[str, Any]], source_root: Path
+) -> list[Job]:
+    """What is to be measured of images.
+
+    Args:
+        images: Records of `schemas/image`.
+        sources: The manifest's sources by name.
+        source_root: Folder of the source files.
+    """
     return [
         Job(
             path=Path(image["file_name"]),
-            root=inputs.source_root / sources[image["source_name"]]["images"],
+            root=source_root / sources[image["source_name"]]["images"],
             image_id=image["image_id"],
             frame_width=image["frame_width"],
             frame_height=image["frame_height"],
@@ -119,7 +128,9 @@ def _measure(
     fresh = sorted(set(wanted) - set(found))
     by_word = {image_id: rotation_fault(images[image_id], inputs.config["images"]) for image_id in fresh}
     found |= {image_id: fault for image_id, fault in by_word.items() if fault is not None}
-    jobs = _jobs(inputs, [images[image_id] for image_id in fresh if by_word[image_id] is None])
+    sources = {source["name"]: source for source in inputs.config["sources"]}
+    asked = [images[image_id] for image_id in fresh if by_word[image_id] is None]
+    jobs = jobs_of(asked, sources, inputs.source_root)
     rules = ImageRules(inputs.config["images"]["max_pixels"], inputs.config["images"]["reject_rotated"])
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         found |= {job.image_id: result for job, result in zip(jobs, measure_all(jobs, rules, threads), strict=True)}
@@ -137,7 +148,8 @@ def run(inputs: Inputs, kind: str) -> Output:
     """Checks photographs until every stratum has what it wants or has run out.
 
     A photograph that stays in spite of another size than its record's, since its source says `on_other_size = "scale"`,
-    is flagged `scaled_boxes` with the factor.
+    is flagged `scaled_boxes` with the factor. Photographs that look alike are flagged `near_duplicate`, those of the
+    reserve too: which are flagged follows from which are kept, and from nothing that was opened or rejected on the way.
 
     Args:
         inputs: Config `sources`, `images`, `strata`; tables `10_import/images`, `30_stratify/kept`, `refill/rejected`.
@@ -172,12 +184,14 @@ def run(inputs: Inputs, kind: str) -> Output:
     shown = sorted({str(row["image_id"]) for row in kept})
     photographs = [asdict(sound[image_id]) for image_id in shown]
     scaled = [scaled_boxes(images[name], sound[name].width, sound[name].height) for name in shown]
+    hashes = {name: sound[name].difference_hash for name in shown}
+    alike = near_duplicates(hashes, inputs.config["images"]["near_duplicate_distance"])
     return Output(
         tables={
             "kept": pa.Table.from_pylist(kept, schema=arrow_schema("selected")),
             "photographs": pa.Table.from_pylist(photographs, schema=arrow_schema("photograph")),
         },
-        verdicts=(*verdicts.values(), *(verdict for verdict in scaled if verdict)),
+        verdicts=(*verdicts.values(), *(verdict for verdict in scaled if verdict), *alike),
         entered={kind: sorted({row["item_id"] for row in worked} | set(verdicts))},
         read=_read(inputs, images, found),
     )

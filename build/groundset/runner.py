@@ -44,7 +44,16 @@ from groundset.stage import (
 STAGES = {"candvg": candvg_pipeline.STAGES, "fpco-dialog": fpco_pipeline.STAGES}
 REFILL = "refill/rejected"
 WORLD = "world.json"
-SPOILT = ("missing_file", "truncated", "not_an_image", "unsupported_format", "broken_pixels", "unreadable", "animated")
+SPOILT = (
+    "missing_file",
+    "too_many_bytes",
+    "truncated",
+    "not_an_image",
+    "unsupported_format",
+    "broken_pixels",
+    "unreadable",
+    "animated",
+)
 
 Say = Callable[[str], None]
 

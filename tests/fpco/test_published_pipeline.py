@@ -86,6 +86,7 @@ def place_of(root: Path, work: Path, **sections: Any) -> Place:
             "margin": 0,
             "reject_rotated": True,
             "reject_rotation_unknown": False,
+            "near_duplicate_distance": 10,
             "policy": "permissive",
         },
         "decisions": {"screening": "simulated", "review": "simulated", "files": []},

@@ -103,6 +103,7 @@ def photographs_of(image_ids: list[str], folder: Path) -> tuple[pa.Table, dict[s
                 "path": f"{image_id}.JPG",
                 "sha256": hashlib.sha256(content).hexdigest(),
                 "pixels_sha256": hashlib.sha256(image_id.encode()).hexdigest(),
+                "difference_hash": hashlib.sha256(image_id.encode()).hexdigest()[:32],
                 "bytes": len(content),
                 "width": 64,
                 "height": 48,

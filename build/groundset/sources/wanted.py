@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from groundset.errors import Problem, UsageError
-from groundset.images import ImageRules, Job, measure_all
+from groundset.images import MAX_PHOTOGRAPH_BYTES, ImageRules, measure_all
 from groundset.lock import Pins
 from groundset.manifest import leaves_folder
-from groundset.photographs import rotation_fault
+from groundset.photographs import jobs_of, rotation_fault
 from groundset.sampling import select
 from groundset.source_files import pin_name
 from groundset.sources.download import Download, Outcome
@@ -32,8 +32,6 @@ NO_URL = "none"
 PLACEHOLDERS = {"{file_name}", "{source_image_id}", "{split}"}
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _NO_BRACES = str.maketrans("", "", "{}")
-# photographs of these sources have a few megabytes; more than this is something else
-MAX_PHOTOGRAPH_BYTES = 2**28
 # JSON and CSV shrink to a tenth, photographs hardly at all
 MAX_EXPANSION = 50
 MIN_EXPANSION_BYTES = 2**26
@@ -211,18 +209,7 @@ def _got(images: Sequence[Row], sources: Mapping[str, Row], root: Path, pins: Pi
 
 
 def _unfit(images: Iterable[Row], sources: Mapping[str, Row], root: Path, rules: Row) -> dict[str, str]:
-    jobs = [
-        Job(
-            path=Path(image["file_name"]),
-            root=root / sources[image["source_name"]]["images"],
-            image_id=image["image_id"],
-            frame_width=image["frame_width"],
-            frame_height=image["frame_height"],
-            frame_is_pixels=(image["frame_width"], image["frame_height"]) != (1.0, 1.0),
-            may_scale=sources[image["source_name"]].get("on_other_size", "reject") == "scale",
-        )
-        for image in images
-    ]
+    jobs = jobs_of(images, sources, root)
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         results = measure_all(jobs, ImageRules(rules["max_pixels"], rules["reject_rotated"]), threads)
     return {result.record_id: result.rule for result in results if isinstance(result, Verdict)}
