@@ -341,7 +341,7 @@ def test_real_coco_photographs_build_with_their_licences(shared: Path, tmp_path:
         assert row["licence"] == by_id[licence_of[row["image_id"]]]
         assert row["landing_url"].rpartition("=")[2] in flickr_of[row["image_id"]]
         assert row["embedded"] == ("NC" not in row["licence"])
-    short = {row.stratum: (row.have, row.want) for row in runner.strata(place) if row.have < row.want}
+    short = {row.stratum: (row.have, row.want) for row in runner.strata(place) if row.reaches < row.want}
     assert short["overlapping-food-location"] == (0, 1)
 
 

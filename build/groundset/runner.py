@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from groundset import lock, source_files
+from groundset import lock, shortfalls, source_files
 from groundset.asking import TRUTH
 from groundset.candvg import pipeline as candvg_pipeline
 from groundset.errors import DataError, Problem, UsageError, WaitingForPeopleError
@@ -28,6 +28,7 @@ from groundset.fpco import pipeline as fpco_pipeline
 from groundset.manifest import Manifest
 from groundset.miniworld.write import write_world
 from groundset.schema_types import arrow_schema
+from groundset.shortfalls import Filled
 from groundset.stage import (
     Output,
     Place,
@@ -317,36 +318,36 @@ def _run_refilling(place: Place, stages: Sequence[Stage], options: Options, say:
         raise WaitingForPeopleError(_ask_people(place, stage, count))
 
 
-@dataclass(frozen=True)
-class Filled:
-    """How far a stratum has been filled."""
-
-    stratum: str
-    have: int
-    want: int
-
-
 def strata(place: Place) -> tuple[Filled, ...]:
-    """Have and want of every stratum, by what the last refilling stage has kept; empty before that."""
-    last = [stage for stage in STAGES[place.manifest.benchmark] if stage.cause][-1]
-    if read_receipt(place, last.name) is None:
+    """How far every stratum is filled, by what the last refilling stage has kept; empty before there are strata."""
+    if read_receipt(place, "30_stratify") is None:
         return ()
-    ((table, id_column),) = last.accounts.values()
-    kept = set(read_table(place, f"{last.name}/{table}")[id_column].to_pylist())
-    have = Counter(
-        row["stratum"] for row in read_table(place, "30_stratify/kept").to_pylist() if row["item_id"] in kept
-    )
+    last = [stage for stage in STAGES[place.manifest.benchmark] if stage.cause][-1]
+    have: Counter[str] | None = None
+    if read_receipt(place, last.name) is not None:
+        ((table, id_column),) = last.accounts.values()
+        kept = set(read_table(place, f"{last.name}/{table}")[id_column].to_pylist())
+        ranking = read_table(place, "30_stratify/kept").to_pylist()
+        have = Counter(row["stratum"] for row in ranking if row["item_id"] in kept)
     wanted = read_table(place, "30_stratify/strata").to_pylist()
-    return tuple(Filled(row["stratum"], have[row["stratum"]], row["want"]) for row in wanted)
+    return tuple(
+        Filled(row["stratum"], row["want"], row["eligible"], None if have is None else have[row["stratum"]])
+        for row in wanted
+    )
 
 
 def _tell_short(place: Place, say: Say) -> None:
-    short = [row for row in strata(place) if row.have < row.want]
-    for row in short:
-        say(f"stratum {row.stratum} falls short: have {row.have}, want {row.want}")
-    if short and place.manifest.content["strata"]["when_short"] == "stop":
-        problems = [Problem("", f"stratum {row.stratum}", "", f"have {row.have}, want {row.want}") for row in short]
-        raise DataError(f"{len(short)} strata fall short, and the manifest says to stop (strata.when_short)", problems)
+    filled = strata(place)
+    lacking = shortfalls.short(filled)
+    if lacking:
+        for line in shortfalls.told(filled):
+            say(line)
+    if lacking and place.manifest.content["strata"]["when_short"] == "stop":
+        problems = [
+            Problem("", f"stratum {row.stratum}", "", f"have {row.reaches}, want {row.want}") for row in lacking
+        ]
+        told = f"{len(lacking)} strata fall short, and the manifest says to stop (strata.when_short)"
+        raise DataError(told, problems)
 
 
 def build(manifest: Manifest, work: Path | None, options: Options, say: Say) -> Place:

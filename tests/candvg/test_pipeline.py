@@ -77,3 +77,14 @@ def test_photographs_of_half_the_size_are_refused_or_scaled(demo: Demo, world: P
 def test_the_manifest_names_one_of_two_choices(choice: str, demo: Demo, world: Path) -> None:
     with pytest.raises(manifests.UsageError, match="on_other_size"):
         manifests.read(demo("candvg", on_other_size=choice), world)
+
+
+def test_the_receipt_tells_what_either_count_would_keep(demo: Demo, world: Path, tmp_path: Path) -> None:
+    kept = {}
+    for count in ("raw", "unique"):
+        place = build(demo("candvg", count, count=f'"{count}"'), tmp_path / count, world, "20_filter")
+        receipt = read_receipt(place, "20_filter")
+        assert receipt is not None
+        kept[count] = receipt["accounts"]["dialogue"]["kept"]
+        assert receipt["facts"]["counted"] == count
+    assert receipt["facts"]["kept_by_count"] == kept

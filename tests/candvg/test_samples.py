@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from groundset import schema
 from groundset.candvg.points import Resolved, merge_objects, resolve
-from groundset.candvg.samples import JOINED_AT_PACKAGING, build
+from groundset.candvg.samples import JOINED_AT_PACKAGING, Initial, build
 from groundset.errors import DataError
 from groundset.schema_types import arrow_schema
 
@@ -48,7 +48,9 @@ def resolved(*sets: list[str]) -> Resolved:
 
 
 def test_a_sample_for_each_context() -> None:
-    tables = build(dialogues({"d1": 3}), {"d1": "2"}, {"d1": resolved(["b2", "b10", "b0"], ["b10", "b2"], ["b2"])})
+    tables = build(
+        dialogues({"d1": 3}), {"d1": Initial(3, 2)}, {"d1": resolved(["b2", "b10", "b0"], ["b10", "b2"], ["b2"])}
+    )
     rows = tables.samples.to_pylist()
     assert [row["sample_id"] for row in rows] == ["d1-t1", "d1-t2", "d1-t3"]
     assert [row["sample_type"] for row in rows] == ["CSVG", "CSVG", "CVG"]
@@ -72,15 +74,18 @@ def test_a_sample_for_each_context() -> None:
 
 
 def test_the_dialogue_holds_merged_objects_and_all_sets() -> None:
-    (row,) = build(dialogues({"d1": 2}), {"d1": "2"}, {"d1": resolved(["b2", "b0"], ["b2"])}).dialogues.to_pylist()
+    (row,) = build(
+        dialogues({"d1": 2}), {"d1": Initial(3, 2)}, {"d1": resolved(["b2", "b0"], ["b2"])}
+    ).dialogues.to_pylist()
     assert [thing["object_id"] for thing in row["objects"]] == ["b0", "b10", "b2"]
     assert row["initial_candidate_ids"] == ["b0", "b2"]
+    assert (row["initial_candidates_raw"], row["initial_candidates_unique"], row["stratum"]) == (3, 2, "2")
     assert row["candidate_ids"] == [["b0", "b2"], ["b2"]]
     assert row["source_dialogue_id"] == "source d1"
 
 
 def test_points_keep_the_annotators_order() -> None:
-    rows = build(dialogues({"d1": 2}), {"d1": "2"}, {"d1": resolved(["b2", "b0"], ["b0"])}).points.to_pylist()
+    rows = build(dialogues({"d1": 2}), {"d1": Initial(3, 2)}, {"d1": resolved(["b2", "b0"], ["b0"])}).points.to_pylist()
     assert [(r["turn"], r["point"], r["x_px"], r["y_px"], r["object_id"]) for r in rows] == [
         (1, 0, 25.0, 5.0, "b2"),
         (1, 1, 5.0, 5.0, "b0"),
@@ -97,10 +102,10 @@ def test_no_dialogue_leaves_typed_empty_tables() -> None:
 def test_all_faults_are_named_at_once() -> None:
     both = resolved(["b0", "b2"])
     with pytest.raises(DataError) as error:
-        build(dialogues({"d1": 2, "d2": 1}), {"d1": "2"}, {"d1": both, "d2": both, "d3": both})
+        build(dialogues({"d1": 2, "d2": 1}), {"d1": Initial(3, 2)}, {"d1": both, "d2": both, "d3": both})
     assert [(problem.record, problem.message) for problem in error.value.problems] == [
         ("d1", "has 2 turns but 1 candidate sets"),
-        ("d2", "has no stratum"),
+        ("d2", "has no initial candidates"),
         ("d3", "is resolved but not among the dialogues"),
     ]
 
@@ -119,7 +124,7 @@ pools = st.dictionaries(
 def test_tables_hold_to_their_schemas_and_to_each_other_in_any_order(pool, random) -> None:  # type: ignore[no-untyped-def]
     results = {name: resolved(*sets) for name, sets in pool.items()}
     source = dialogues({name: len(sets) for name, sets in pool.items()})
-    strata = dict.fromkeys(pool, "2")
+    strata = dict.fromkeys(pool, Initial(3, 2))
     tables = build(source, strata, results)
     for name, table, without in (
         ("candvg_sample", tables.samples, JOINED_AT_PACKAGING),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from groundset import schema
 from groundset.fpco.strata import CELLS, FALSE_CLASSES, POOLS, assign, stratify
+from groundset.licences import photo_page_from_flickr
 from groundset.sampling import hash_rank_key, select
 from groundset.schema_types import arrow_schema
 from groundset.verdicts import to_table
@@ -79,6 +80,43 @@ def test_as_many_places_fill_as_any_assignment_could(pools_of: Served, capacity:
     assert all(pool in pools_of[image_id] for image_id, pool in found.items())
     filled = sum(min(capacity, count) for count in Counter(found.values()).values())
     assert filled == most_places(pools_of, capacity)
+
+
+# every photograph is wanted by several pools, and there are fewer of them than places
+adversarial = st.dictionaries(
+    st.integers(0, 30).map(lambda number: f"coco-{number}"),
+    st.lists(st.sampled_from(POOLS), min_size=2, max_size=4, unique_by=lambda p: p.partition("-")[2]),
+    max_size=7,
+)
+
+
+@quick
+@given(adversarial, st.integers(1, 2), st.data())
+def test_no_photograph_serves_two_cells_and_none_fills_in_vain(
+    pools_of: Served, per_cell: int, data: st.DataObject
+) -> None:
+    flickr = {image_id: data.draw(st.sampled_from(["1", "2", "3", None])) for image_id in pools_of}
+    photographs: Served = {}
+    for image_id, pools in pools_of.items():
+        known = photographs.setdefault(flickr[image_id] or image_id, [])
+        known += [pool for pool in pools if pool not in known]
+    ranked, _, _ = stratify(*tables(pools_of, flickr), "seed", per_cell)
+    shown = Counter(flickr[row["image_id"]] or row["image_id"] for row in ranked.to_pylist())
+    assert set(shown) == set(photographs)
+    assert set(shown.values()) <= {1}
+    assert len(select(ranked, ()).taken) == most_places(photographs, 3 * per_cell)
+
+
+@quick
+@given(adversarial, adversarial, st.integers(1, 2))
+def test_ranks_within_a_stratum_are_stable_under_new_rows(before: Served, more: Served, per_cell: int) -> None:
+    added = {f"{image_id}-new": pools for image_id, pools in more.items()}
+    old = {row["item_id"]: row for row in stratify(*tables(before), "seed", per_cell)[0].to_pylist()}
+    new = {row["item_id"]: row for row in stratify(*tables(before | added), "seed", per_cell)[0].to_pylist()}
+    for one, other in itertools.combinations(sorted(set(old) & set(new)), 2):
+        if old[one]["stratum"] == old[other]["stratum"] and new[one]["stratum"] == new[other]["stratum"]:
+            order = old[one]["rank"] < old[other]["rank"]
+            assert (new[one]["rank"] < new[other]["rank"]) == order
 
 
 @quick
@@ -175,13 +213,71 @@ def test_eligible_counts_the_reserve_too() -> None:
 
 def test_one_photograph_of_two_sources_counts_once() -> None:
     pools_of = {"coco-2": ["single-food"], "invig-1": ["single-food", "separated-animal"], "coco-3": ["single-food"]}
-    ranked, _, verdicts = stratify(*tables(pools_of, {"coco-2": "77", "invig-1": "77"}), "seed", 1)
-    assert sorted(ranked["image_id"].to_pylist()) == ["coco-2", "coco-3"]
-    assert [(verdict.record_id, verdict.rule, verdict.hard) for verdict in verdicts] == [
-        ("invig-1-animal", "same_photograph", True),
-        ("invig-1-food", "same_photograph", True),
-    ]
-    assert verdicts[0].detail == "Flickr photo 77 is there as coco-2 too"
+    for seed in "abcdef":
+        ranked, _, verdicts = stratify(*tables(pools_of, {"coco-2": "77", "invig-1": "77"}), seed, 1)
+        (twin,) = set(ranked["image_id"].to_pylist()) - {"coco-3"}
+        (row,) = [row for row in ranked.to_pylist() if row["image_id"] == twin]
+        rules = {verdict.record_id: (verdict.rule, verdict.detail, verdict.hard) for verdict in verdicts}
+        pool = pool_of(row["stratum"])
+        for item in ("coco-2-food", "invig-1-animal", "invig-1-food"):
+            if item == row["item_id"]:
+                assert item not in rules
+            elif item.startswith(twin):
+                assert rules.pop(item) == ("serves_another_pool", f"its image serves {pool}", True)
+            else:
+                told = f"Flickr photo 77 is there as {twin} too, which serves {pool}"
+                assert rules.pop(item) == ("same_photograph", told, True)
+        assert rules == {}
+
+
+def test_of_two_images_of_one_photograph_the_hash_chooses_and_not_the_name_of_the_source() -> None:
+    pools_of = {"coco-2": ["single-food"], "openimages-00aa": ["single-food"]}
+    flickr = dict.fromkeys(pools_of, "77")
+    served = {stratify(*tables(pools_of, flickr), seed, 1)[0]["image_id"].to_pylist()[0] for seed in "abcdef"}
+    assert served == set(pools_of)
+
+
+def test_without_competition_every_photograph_serves_where_it_ranks_highest() -> None:
+    pools_of = {f"coco-{number}": ["single-animal", "single-food", "overlapping-person"] for number in range(60)}
+    ranked, _, _ = stratify(*tables(pools_of), "seed", 2)
+    ranks = {
+        pool: {
+            image_id: place
+            for place, image_id in enumerate(
+                sorted(pools_of, key=lambda name: hash_rank_key("seed", pool, f"{name}-{pool.partition('-')[2]}"))
+            )
+        }
+        for pool in POOLS
+    }
+    for row in ranked.to_pylist():
+        assert pool_of(row["stratum"]) == min(pools_of["coco-0"], key=lambda pool: (ranks[pool][row["image_id"]], pool))
+
+
+def test_a_new_photograph_moves_no_more_than_the_exchanges_need() -> None:
+    pools_of = {f"coco-{number}": [POOLS[number % 12], POOLS[(number + 5) % 12]] for number in range(200)}
+    before = {row["image_id"]: row["stratum"] for row in stratify(*tables(pools_of), "seed", 4)[0].to_pylist()}
+    added = pools_of | {"coco-new": ["separated-food", "single-person"]}
+    after = {row["image_id"]: row["stratum"] for row in stratify(*tables(added), "seed", 4)[0].to_pylist()}
+    moved = [name for name, stratum in before.items() if pool_of(after[name]) != pool_of(stratum)]
+    assert len(moved) <= 6
+
+
+def test_a_photograph_serves_where_it_is_needed_by_whichever_image() -> None:
+    # only the second image of the photograph shows what the scarce pool lacks
+    pools_of = {f"coco-{number}": ["single-food"] for number in range(9)} | {"openimages-00aa": ["separated-animal"]}
+    for seed in "abcdef":
+        ranked, _, _ = stratify(*tables(pools_of, {"coco-0": "77", "openimages-00aa": "77"}), seed, 1)
+        taken = {row["image_id"]: pool_of(row["stratum"]) for row in ranked.to_pylist()}
+        assert taken["openimages-00aa"] == "separated-animal"
+        assert "coco-0" not in taken
+
+
+def test_coco_and_open_images_show_one_flickr_id() -> None:
+    coco = "http://farm6.staticflickr.com/5310/5898076654_51085e157c_z.jpg"
+    open_images = "https://farm3.staticflickr.com/5310/5898076654_51085e157c_o.jpg"
+    other_host = "https://c1.staticflickr.com/6/5310/5898076654_00643a940c_o.jpg"
+    found = {photo_page_from_flickr(address)[0] for address in (coco, open_images, other_host)}  # type: ignore[index]
+    assert found == {"5898076654"}
 
 
 def test_an_image_that_two_pools_want_goes_where_it_is_needed() -> None:

@@ -261,6 +261,8 @@ def candvg_material(folder: Path, policy: str = "permissive", **changes: Any) ->
                 "turns": turns,
                 "objects": [{"object_id": name, "bbox_xyxy_px": box} for name, box in boxes.items()],
                 "initial_candidate_ids": ["b0", "b1"],
+                "initial_candidates_raw": 3,
+                "initial_candidates_unique": 2,
                 "candidate_ids": sets[image_id],
             }
         )

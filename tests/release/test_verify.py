@@ -251,6 +251,8 @@ CANDVG: list[tuple[str, Change, str]] = [
     ("unambiguous", put("dialogues", ["b0"], "candidate_ids", 0), "one object at the first turn"),
     ("set missing", rewrite("dialogues", lambda r: r[0]["candidate_ids"].pop()), "2 candidate sets for 3 turns"),
     ("bin", put("dialogues", "7+", "stratum"), "is not the dialogue's '7+'"),
+    ("other bin", put("dialogues", "7+", "stratum"), "2 unique initial candidates belong in bin 2, not 7+"),
+    ("counts", put("dialogues", 1, "initial_candidates_raw"), "there are 1 as listed, 2 unique, 2 objects"),
     ("object twice", put("dialogues", "b0", "objects", 1, "object_id"), "an object is listed twice"),
     ("object outside", put("dialogues", [1.0, 1.0, 9.0, 99.0], "objects", 0, "bbox_xyxy_px"), "leaves the photograph"),
     ("turn numbers", put("dialogues", 5, "turns", 1, "turn"), "the turns are not numbered from 1"),

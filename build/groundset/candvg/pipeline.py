@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,22 +24,25 @@ from groundset.stage import Inputs, Output, Records, Stage
 def _filter(inputs: Inputs) -> Output:
     dialogues = inputs.tables["10_import/dialogues"]
     rules = candvg_filter.FilterRules(**inputs.config["filter"])
-    kept, verdicts = candvg_filter.apply(dialogues, inputs.tables["10_import/objects"], rules)
-    entered = dialogues["dialogue_id"].to_pylist()
-    return Output(tables={"kept": kept}, verdicts=tuple(verdicts), entered={"dialogue": entered})
+    objects = inputs.tables["10_import/objects"]
+    kept, verdicts = candvg_filter.apply(dialogues, objects, rules)
+    other: Literal["raw", "unique"] = "raw" if rules.count == "unique" else "unique"
+    otherwise, _ = candvg_filter.apply(dialogues, objects, replace(rules, count=other))
+    return Output(
+        tables={"kept": kept},
+        verdicts=tuple(verdicts),
+        entered={"dialogue": dialogues["dialogue_id"].to_pylist()},
+        facts={"counted": rules.count, "kept_by_count": {rules.count: kept.num_rows, other: otherwise.num_rows}},
+    )
 
 
 def _stratify(inputs: Inputs) -> Output:
     items = inputs.tables["20_filter/kept"]
     ranked, verdicts = strata.rank(items, inputs.config["seed"], inputs.config["strata"]["per_bin"])
     eligible = Counter(ranked["stratum"].to_pylist())
-    wants = strata.wants(eligible, inputs.config["strata"]["per_bin"])
+    # what the manifest wants of each; a bin that stands in for a short one gives more (the table's own want)
     per_bin = inputs.config["strata"]["per_bin"]
-    rows = [
-        # a bin that takes the rows another lacks wants more than per_bin; a short one still wants per_bin
-        {"stratum": name, "want": max(per_bin, wants[name]), "eligible": eligible[name]}
-        for name in strata.BINS
-    ]
+    rows = [{"stratum": name, "want": per_bin, "eligible": eligible[name]} for name in strata.BINS]
     return Output(
         tables={"kept": ranked, "strata": pa.Table.from_pylist(rows, schema=arrow_schema("stratum"))},
         verdicts=tuple(verdicts),
@@ -88,9 +92,10 @@ def _review(inputs: Inputs) -> Output:
     answers = ask(inputs, queue, inputs.config["decisions"]["review"])
     merge_iou, tie_px = inputs.config["filter"]["merge_iou"], inputs.config["points"]["tie_px"]
     found = points.apply(dialogues, objects, queue, answers.decisions, merge_iou, tie_px)
-    ranked = inputs.tables["30_stratify/kept"]
-    bins = dict(zip(ranked["item_id"].to_pylist(), ranked["stratum"].to_pylist(), strict=True))
-    tables = samples.build(dialogues, bins, found.resolved)
+    columns = ("item_id", "candidates_raw", "candidates_unique")
+    listed = zip(*(inputs.tables["20_filter/kept"][name].to_pylist() for name in columns), strict=True)
+    initial = {item: samples.Initial(raw, unique) for item, raw, unique in listed}
+    tables = samples.build(dialogues, initial, found.resolved)
     return Output(
         tables={"kept": tables.dialogues, "points": tables.points, "samples": tables.samples},
         verdicts=(*found.rejected, *answers.stale),
@@ -195,7 +200,7 @@ BEFORE_PACKAGE = (
         reads=(
             "10_import/dialogues",
             "10_import/objects",
-            "30_stratify/kept",
+            "20_filter/kept",
             "40_images/photographs",
             "45_screen/kept",
         ),

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from groundset.candvg.points import Resolved
+from groundset.candvg.strata import bin_name
 from groundset.errors import DataError, Problem
 from groundset.schema_types import arrow_schema
 
@@ -21,6 +22,13 @@ from groundset.schema_types import arrow_schema
 JOINED_AT_PACKAGING = ("image", "licence", "credit")
 
 Row = dict[str, Any]
+
+
+class Initial(NamedTuple):
+    """How many initial candidates a dialogue has: as the source lists them, and after merging."""
+
+    raw: int
+    unique: int
 
 
 @dataclass(frozen=True)
@@ -38,18 +46,16 @@ class CandvgTables:
     points: pa.Table
 
 
-def build(
-    dialogues: pa.Table, stratum_by_dialogue: Mapping[str, str], resolved: Mapping[str, Resolved]
-) -> CandvgTables:
+def build(dialogues: pa.Table, initial: Mapping[str, Initial], resolved: Mapping[str, Resolved]) -> CandvgTables:
     """Makes the rows of every resolved dialogue (paper: one object left is CVG, several are CSVG).
 
     Args:
         dialogues: Table of `schemas/candvg_source_dialogue`; rows that are not resolved are passed over.
-        stratum_by_dialogue: Dialogue id to its bin.
+        initial: Dialogue id to its initial candidates.
         resolved: Dialogue id to its candidate sets, one a turn.
 
     Raises:
-        DataError: A resolved dialogue is unknown, has no stratum, or has another number of turns.
+        DataError: A resolved dialogue is unknown, has no initial candidates, or has another number of turns.
     """
     known = {row["dialogue_id"]: row for row in dialogues.to_pylist() if row["dialogue_id"] in resolved}
     problems = []
@@ -60,17 +66,17 @@ def build(
         turns, sets = len(known[dialogue_id]["turns"]), len(resolved[dialogue_id].candidate_ids_by_turn)
         if turns != sets:
             problems.append(Problem("", dialogue_id, "$.turns", f"has {turns} turns but {sets} candidate sets"))
-        if dialogue_id not in stratum_by_dialogue:
-            problems.append(Problem("", dialogue_id, "$.stratum", "has no stratum"))
+        if dialogue_id not in initial:
+            problems.append(Problem("", dialogue_id, "$.stratum", "has no initial candidates"))
     if problems:
         raise DataError("Samples cannot be made", problems)
     samples: list[Row] = []
     whole: list[Row] = []
     points: list[Row] = []
     for dialogue_id in sorted(resolved):
-        row, result, stratum = known[dialogue_id], resolved[dialogue_id], stratum_by_dialogue[dialogue_id]
-        whole.append(_dialogue_row(row, result, stratum))
-        samples += _sample_rows(row, result, stratum)
+        row, result, counts = known[dialogue_id], resolved[dialogue_id], initial[dialogue_id]
+        whole.append(_dialogue_row(row, result, counts))
+        samples += _sample_rows(row, result, bin_name(counts.unique))
         points += _point_rows(row, result)
     samples.sort(key=lambda sample: str(sample["sample_id"]))
     return CandvgTables(
@@ -88,8 +94,8 @@ def _listed(object_ids: Iterable[str], boxes: Mapping[str, list[float]]) -> list
     return [{"object_id": object_id, "bbox_xyxy_px": boxes[object_id]} for object_id in sorted(object_ids)]
 
 
-def _dialogue_row(row: Row, result: Resolved, stratum: str) -> Row:
-    initial = {result.objects.representative[object_id] for object_id in row["initial_candidate_ids"]}
+def _dialogue_row(row: Row, result: Resolved, initial: Initial) -> Row:
+    merged = {result.objects.representative[object_id] for object_id in row["initial_candidate_ids"]}
     return {
         "dialogue_id": row["dialogue_id"],
         "image_id": row["image_id"],
@@ -97,9 +103,11 @@ def _dialogue_row(row: Row, result: Resolved, stratum: str) -> Row:
         "source_dialogue_id": row["source_dialogue_id"],
         "turns": row["turns"],
         "objects": _listed(result.objects.object_ids, _boxes(result)),
-        "initial_candidate_ids": sorted(initial),
+        "initial_candidate_ids": sorted(merged),
+        "initial_candidates_raw": initial.raw,
+        "initial_candidates_unique": initial.unique,
         "candidate_ids": [list(candidates) for candidates in result.candidate_ids_by_turn],
-        "stratum": stratum,
+        "stratum": bin_name(initial.unique),
     }
 
 

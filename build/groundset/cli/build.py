@@ -12,6 +12,7 @@ import typer
 from groundset import manifest as manifests
 from groundset import runner
 from groundset.cli import talk
+from groundset.shortfalls import short
 from groundset.stage import read_receipt
 
 
@@ -33,7 +34,7 @@ def build(
     release = place.work / "80_package" / "release"
     finished = "80_package" in done and not (to or only)
     if as_json:
-        short = {row.stratum: [row.have, row.want] for row in runner.strata(place) if row.have < row.want}
-        talk.print_json({"stages": done, "release": str(release) if finished else None, "short": short})
+        lacking = {row.stratum: [row.reaches, row.want] for row in short(runner.strata(place))}
+        talk.print_json({"stages": done, "release": str(release) if finished else None, "short": lacking})
     elif finished:
         typer.echo(str(release))

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from groundset import manifest as manifests
-from groundset import runner
+from groundset import runner, shortfalls
 from groundset.cli import talk
 from groundset.stage import Place, Stage, queue_path, read_receipt, why_stale
 
@@ -39,9 +40,9 @@ def _rejected(account: dict[str, Any]) -> str:
     return ", ".join(f"{rule} {count}" for rule, count in account["rejected"].items())
 
 
-def _print(manifest: manifests.Manifest, states: list[dict[str, Any]], strata: tuple[runner.Filled, ...]) -> None:
+def _print(manifest: manifests.Manifest, states: list[dict[str, Any]], strata: tuple[shortfalls.Filled, ...]) -> None:
     console = Console(highlight=False, markup=False)
-    table = Table(title=f"{manifest.title} ({manifest.benchmark})")
+    table = Table(title=f"{manifest.title} ({manifest.benchmark})", box=SIMPLE_HEAD)
     for name, justify in (
         ("stage", "left"),
         ("state", "left"),
@@ -50,7 +51,7 @@ def _print(manifest: manifests.Manifest, states: list[dict[str, Any]], strata: t
         ("kept", "right"),
     ):
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
-    table.add_column("rejected")
+    table.add_column("rejected", overflow="fold")
     for state in states:
         waits = f"{state['waiting']} items wait for people" if state["waiting"] else state["why"]
         word = "up to date" if state["up_to_date"] else waits
@@ -65,9 +66,8 @@ def _print(manifest: manifests.Manifest, states: list[dict[str, Any]], strata: t
                 console.print(f"{state['stage']}: {source}: {note}")
         for rule, count in state["flagged"].items():
             console.print(f"{state['stage']}: flagged, not rejected: {rule} {count}")
-    for row in strata:
-        if row.have < row.want:
-            console.print(f"stratum {row.stratum} falls short: have {row.have}, want {row.want}")
+    for line in shortfalls.told(strata):
+        console.print(line)
     for state in states:
         if state["queue"]:
             console.print(f"{state['stage']}: {state['waiting']} items wait for people in {state['queue']}")

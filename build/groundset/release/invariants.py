@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from groundset.candvg.strata import bin_name
 from groundset.errors import Problem
 from groundset.release.facts import CONFIGS, Config
 
@@ -203,12 +204,13 @@ def _candvg_dialogue(row: Row, image: Row | None) -> Iterator[tuple[str, str]]:
         strange = sorted(set(names) - set(objects))
         if strange:
             yield path, f"{', '.join(strange)}: not among the dialogue's objects"
+    unique, merged = row["initial_candidates_unique"], len(set(row["initial_candidate_ids"]))
+    if row["stratum"] != bin_name(unique):
+        yield "$.stratum", f"{unique} unique initial candidates belong in bin {bin_name(unique)}, not {row['stratum']}"
     # fewer can be right: two candidates may be one object by way of a third box that is no candidate
-    if len(set(row["initial_candidate_ids"])) > int(row["stratum"].rstrip("+")) and row["stratum"] != "7+":
-        yield (
-            "$.stratum",
-            f"{len(row['initial_candidate_ids'])} initial candidates are too many for bin {row['stratum']}",
-        )
+    if not merged <= unique <= row["initial_candidates_raw"]:
+        told = f"{row['initial_candidates_raw']} as listed, {unique} unique, {merged} objects"
+        yield "$.initial_candidates_unique", f"merging only makes fewer, but there are {told}"
     if row["candidate_ids"] and len(row["candidate_ids"][0]) < 2:
         yield "$.candidate_ids[0]", "one object at the first turn: nothing is ambiguous"
 
