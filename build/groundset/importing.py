@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from groundset import source_files
-from groundset.errors import DataError, Problem
+from groundset.errors import DataError, Problem, UsageError
 from groundset.files import sha256_if_there
 from groundset.schema_types import arrow_schema
 from groundset.sources import coco, invig, openimages
@@ -219,6 +219,7 @@ def _read_sources(inputs: Inputs) -> _Read:
     files: dict[str, str | None] = {}
     notes: dict[str, list[str]] = {}
     problems: list[Problem] = []
+    of_manifest = 0
     root = inputs.source_root
     for source in inputs.config["sources"]:
         path = root / source["annotations"]
@@ -236,9 +237,15 @@ def _read_sources(inputs: Inputs) -> _Read:
         except OSError as error:
             problems.append(Problem(error.filename or str(path), "", "", f"cannot be read: {error.strerror}"))
         except DataError as error:
-            problems += error.problems or (Problem(str(path), "", "", error.summary),)
+            found = error.problems or (Problem(str(path), "", "", error.summary),)
+            # a reader does not know what the manifest calls the source
+            found = tuple(row if row.file else replace(row, record=f"source {source['name']}") for row in found)
+            problems += found
+            of_manifest += len(found) if isinstance(error, UsageError) else 0
     if problems:
-        raise DataError(f"the sources cannot be imported: {len(problems)} problems", problems)
+        # only if nothing but the manifest is wrong
+        kind = UsageError if of_manifest == len(problems) else DataError
+        raise kind(f"the sources cannot be imported: {len(problems)} problems", problems)
     return _Read(join(sources), files, notes)
 
 

@@ -137,12 +137,13 @@ def _meaning_problems(content: Mapping[str, Any], file: str) -> list[Problem]:
     return problems
 
 
-def read(path: Path, sources: Path | None = None) -> Manifest:
+def read(path: Path, sources: Path | None = None, *, needs_sources: bool = True) -> Manifest:
     """Reads and checks a manifest.
 
     Args:
         path: The TOML file.
         sources: Folder to use in place of the manifest's `source_root`.
+        needs_sources: Whether the folder of the source files has to be there.
 
     Raises:
         UsageError: The file cannot be read, is not TOML, or breaks the schema; all problems at once.
@@ -167,7 +168,7 @@ def read(path: Path, sources: Path | None = None) -> Manifest:
     root: Path | None = sources
     if root is None and content["source_root"]["kind"] == "folder":
         root = path.parent / content["source_root"]["path"]
-    if root is not None and not root.is_dir():
+    if needs_sources and root is not None and not root.is_dir():
         hint = "put the source files there, or name another folder in the manifest or with --sources"
         raise UsageError(f"{file} $.source_root: there is no folder {root} ({hint})")
     return Manifest(path, content, root)

@@ -24,9 +24,11 @@ from groundset.errors import SHOWN_PROBLEMS, DataError, Problem, ServiceError, U
 from groundset.sources.archives import UnpackReport, unpack
 from groundset.sources.download import Download, Outcome
 from groundset.sources.download import fetch as fetch_files
+from groundset.sources.invig_photographs import Extracted, embedding, extract_images
 from groundset.sources.pacing import Manners
 from groundset.sources.transfer import shown
 from groundset.sources.wanted import (
+    NO_URL,
     Photographs,
     SourceFile,
     fetch_photographs,
@@ -135,8 +137,8 @@ def _getter(manners: Manners, what: str, say: Callable[[str], None]) -> Callable
     return get
 
 
-def _with_root(manifest: Path, sources: Path | None) -> manifests.Manifest:
-    """The manifest with its source root, which is made if it is not there yet; None for generated sources."""
+def _with_root(manifest: Path, sources: Path | None, *, make: bool) -> manifests.Manifest:
+    """The manifest with its source root, which may be made if it is not there yet; None for generated sources."""
     # any folder that is there lets the manifest be checked before its own is made
     checked = manifests.read(manifest, manifest.parent)
     named = checked.content["source_root"]
@@ -145,8 +147,31 @@ def _with_root(manifest: Path, sources: Path | None) -> manifests.Manifest:
     root = sources if sources is not None else manifest.parent / named["path"]
     if root.exists() and not root.is_dir():
         raise UsageError(f"{root}: the source root is not a folder")
-    root.mkdir(parents=True, exist_ok=True)
+    if make:
+        root.mkdir(parents=True, exist_ok=True)
     return replace(checked, source_root=root)
+
+
+def plan_rows(files: Sequence[SourceFile]) -> list[dict[str, Any]]:
+    """What a fetch would ask for, each file once: path, address, length if known, and what lies there."""
+    rows = []
+    for file in files:
+        there = file.download.path.stat().st_size if file.download.path.is_file() else None
+        row = {"path": file.path, "url": shown(file.download.url), "bytes": file.download.bytes, "there_bytes": there}
+        rows.append({**row, "unpack": list(file.unpack)})
+    return rows
+
+
+def _print_plan(rows: Sequence[Mapping[str, Any]], content: Mapping[str, Any]) -> None:
+    for row in rows:
+        size = "size not known" if row["bytes"] is None else decimal(row["bytes"])
+        there = "" if row["there_bytes"] is None else f"; {decimal(row['there_bytes'])} lie there"
+        typer.echo(f"{row['path']} ({size}{there}) from {row['url']}")
+    for source in content["sources"]:
+        if source.get("photograph_url", NO_URL) != NO_URL:
+            typer.echo(
+                f"photographs of {source['name']}, once {RANKED} has ranked them, from {source['photograph_url']}"
+            )
 
 
 def _pin(manifest: manifests.Manifest, files: Sequence[SourceFile], outcomes: Sequence[Outcome]) -> int:
@@ -179,6 +204,26 @@ def _unpack(files: Sequence[SourceFile], outcomes: Sequence[Outcome], say: Calla
     if problems:
         raise DataError(f"archives cannot be unpacked; problems found: {len(problems)}", problems)
     return reports
+
+
+def _take_out(sources: Sequence[Mapping[str, Any]], root: Path, say: Callable[[str], None]) -> dict[str, Extracted]:
+    """Puts photographs that InViG's shards embed into the image folders of sources that give no addresses of them."""
+    found: dict[str, Extracted] = {}
+    for source in sources:
+        if source["kind"] != "invig" or source.get("photograph_url", NO_URL) != NO_URL:
+            continue
+        shards = embedding(root / source["annotations"], source["split"])
+        if not shards:
+            continue
+        say(f"taking the photographs of {source['name']} out of {len(shards)} shards")
+        found[source["name"]] = told = extract_images(shards, root / source["images"])
+        written, there, refused = len(told.written), len(told.already_there), len(told.refused)
+        say(f"{source['name']}: {written} photographs written, {there} already there, {refused} refused")
+        for verdict in told.refused[:SHOWN_PROBLEMS]:
+            say(f"refused: {verdict.detail} ({verdict.rule})")
+        if refused > SHOWN_PROBLEMS:
+            say(f"refused: {refused - SHOWN_PROBLEMS} more; --json lists all")
+    return found
 
 
 def _why_not_ranked(place: Place) -> str:
@@ -236,10 +281,11 @@ def fetch(
         typer.Option(help="Fetch photographs too, or not; if not said, as soon as 30_stratify has ranked the records."),
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, max=64, help="Files at a time.")] = 8,
+    plan: Annotated[bool, typer.Option("--plan", help="List what would be fetched, and fetch nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help=talk.JSON_HELP)] = False,
 ) -> None:
     """Download and check what a manifest names; what is there is not fetched again, what was cut off goes on."""
-    checked = _with_root(manifest, sources)
+    checked = _with_root(manifest, sources, make=not plan)
     say = talk.sayer()
     if checked.source_root is None:
         say(f"{manifest}: its sources are drawn by groundset itself; there is nothing to fetch")
@@ -248,6 +294,13 @@ def fetch(
         return
     root = checked.source_root
     files = source_files(checked.content, root, lock.read(checked.lock_path).pins["sources"], str(manifest))
+    if plan:
+        rows = plan_rows(files)
+        if as_json:
+            talk.print_json({"source_root": str(root), "files": rows})
+        else:
+            _print_plan(rows, checked.content)
+        return
     manners = Manners(jobs=jobs, per_host=min(jobs, Manners().per_host))
     outcomes = _getter(manners, "source files", say)([file.download for file in files])
     pinned = _pin(checked, files, outcomes)
@@ -255,6 +308,9 @@ def fetch(
         say(f"pinned {pinned} sources in {checked.lock_path.name}")
     named = {file.path: outcome for file, outcome in zip(files, outcomes, strict=True)}
     reports = _unpack(files, outcomes, say)
+    # a photograph that is gone gives way to another; for a source's own file there is no other
+    lacking = [outcome for outcome in outcomes if outcome.state in ("missing", "failed")]
+    embedded = {} if lacking else _take_out(checked.content["sources"], root, say)
     folders = photograph_folders(checked.content, root)
     for folder in folders:
         # the import holds that a source whose folder is not there is misspelt
@@ -288,6 +344,16 @@ def fetch(
                     }
                     for report in reports
                 },
+                "embedded": {
+                    name: {
+                        "written": len(found.written),
+                        "already_there": len(found.already_there),
+                        "refused": [
+                            {"image_id": row.record_id, "rule": row.rule, "detail": row.detail} for row in found.refused
+                        ],
+                    }
+                    for name, found in embedded.items()
+                },
                 "photographs": _rows(pictures.outcomes),
                 "unfit": dict(pictures.unfit),
                 "not_ranked": not_ranked,
@@ -297,8 +363,6 @@ def fetch(
         )
     else:
         typer.echo(str(root))
-    # a photograph that is gone gives way to another; for a source's own file there is no other
-    lacking = [outcome for outcome in outcomes if outcome.state in ("missing", "failed")]
     lacking += [outcome for outcome in pictures.outcomes.values() if outcome.state == "failed"]
     if lacking:
         say(f"groundset: {len(lacking)} files could not be fetched; the same command goes on where it was")

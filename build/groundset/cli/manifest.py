@@ -28,7 +28,7 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help=talk.JSON_HELP)] = False,
 ) -> None:
     """Show a manifest and what its lock pins."""
-    checked = manifests.read(manifest, sources)
+    checked = manifests.read(manifest, sources, needs_sources=False)
     pins = lock.read(checked.lock_path)
     if as_json:
         talk.print_json(

@@ -244,6 +244,15 @@ def shards(folder: Path, split: str) -> tuple[Path, ...]:
     return tuple(path for path, _ in chosen)
 
 
+def is_parquet(path: Path) -> bool:
+    """Whether a file begins as Parquet does; False if it is not there or may not be read."""
+    try:
+        with path.open("rb") as opened:
+            return opened.read(len(_MAGIC)) == _MAGIC
+    except (OSError, ValueError):
+        return False
+
+
 def find(annotations: Path, split: str) -> Found:
     """Finds out what lies at a path.
 

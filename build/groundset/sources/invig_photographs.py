@@ -107,6 +107,22 @@ def _told(name: str, rule: str) -> str:
     return _TOLD[rule]
 
 
+def embedding(annotations: Path, split: str) -> tuple[Path, ...]:
+    """The Parquet files of a source that embed photographs; none if it is JSON, is not there or embeds nothing.
+
+    Args:
+        annotations: The source's file or folder of shards.
+        split: The split that is wanted of a folder.
+
+    Raises:
+        DataError: The folder lacks a shard, or a file is damaged.
+    """
+    if not annotations.is_dir() and not invig_forms.is_parquet(annotations):
+        return ()
+    found = invig_forms.find(annotations, split)
+    return tuple(path for path in found.files if "image" in invig_forms.parquet_columns(path))
+
+
 def extract_images(shards: Sequence[Path], folder: Path) -> Extracted:
     """Writes the photographs that Parquet shards embed into a folder, by the names that their records give.
 
