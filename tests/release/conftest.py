@@ -133,7 +133,13 @@ def facts_of(benchmark: str, **changes: Any) -> Facts:
         annotators="Two people who know the rules.",
         annotator_pay="20 an hour.",
         limitations=("English only.", "Boxes are\nrectangles."),
+        biases=("Dogs are brown or black.",),
+        use_cases=("To test how a release is written.",),
+        personal_information="None.",
+        social_impact="None.",
         citation="@misc{small, title={Small}}",
+        published="2026-11-30",
+        url="https://example.org/small",
         simulated=(),
         image_policy="permissive",
         funnel=(

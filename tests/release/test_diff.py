@@ -141,7 +141,6 @@ def test_policy_and_rules_are_compared(
     other = replace(other, facts=replace(other.facts, version="2.0.0"))
     found = diff(releases["fpco-dialog"], other.write(tmp_path / "release"))
     paths = {field.path: (field.old, field.new) for field in found.record}
-    assert paths["$.image_policy"] == ("permissive", "reference-only")
     assert paths["$.manifest.images.policy"] == ("permissive", "reference-only")
     assert found.new == "fpco-dialog-test 2.0.0"
     draft = changelog_draft(found)

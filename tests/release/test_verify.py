@@ -18,6 +18,7 @@ import pytest
 from PIL import Image
 
 from groundset.release.checksums import CHECKSUMS, checksums, listed_files
+from groundset.release.croissant import CROISSANT
 from groundset.release.verify import verify
 from groundset.schema_types import arrow_schema
 
@@ -73,6 +74,16 @@ def record(**changes: Any) -> Change:
     def apply(folder: Path) -> None:
         path = folder / "manifest.json"
         path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), **changes}), encoding="utf-8")
+
+    return apply
+
+
+def stated(**changes: Any) -> Change:
+    """Changes what manifest.json states as a fact."""
+
+    def apply(folder: Path) -> None:
+        facts = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["facts"]
+        record(facts={**facts, **changes})(folder)
 
     return apply
 
@@ -177,8 +188,19 @@ FPCO: list[tuple[str, Change, str]] = [
     ("local path", put("dialogues", "/home/me/x.jpg", "image", "path", row=3), "is not a plain file name"),
     ("embedded NC", put("images", True, "embedded"), "under CC-BY-NC-SA-2.0 may not be embedded"),
     ("referenced BY", put("images", False, "embedded", row=3), "under CC-BY-2.0 has to be embedded"),
-    ("other policy", record(image_policy="non-commercial"), "under CC-BY-NC-2.0 has to be embedded"),
-    ("no policy", record(image_policy="all"), "'all' is no image policy"),
+    ("title on the card", text("README.md", "# FPCO-Dialog, small", "# FPCO-Dialog, big"), "big', the rows"),
+    ("funnel on the card", text("README.md", "| 12 | 9 |", "| 12 | 10 |"), "README.md line "),
+    ("title in manifest", stated(title="Other"), "README.md line "),
+    ("summary in manifest", stated(summary="Other"), "croissant.json line "),
+    ("words on rights", text("LICENSE.md", "adds none", "adds some"), "LICENSE.md line "),
+    ("no croissant", remove("croissant.json"), "croissant.json: it cannot be read"),
+    ("croissant is none", write("croissant.json", b"[]"), "croissant.json: it is not what groundset writes"),
+    ("croissant not UTF-8", write("croissant.json", b"\xff"), "croissant.json: it is not UTF-8"),
+    ("croissant's count", text("croissant.json", '/embedded": 1', '/embedded": 2'), "croissant.json CC-BY"),
+    ("croissant's words", text("croissant.json", "English only.", "Any language."), "croissant.json line "),
+    ("croissant's hash", text("croissant.json", '"sha256": "', '"sha256": "0'), "it gives the sha256 0"),
+    ("other policy", stated(image_policy="non-commercial"), "under CC-BY-NC-2.0 has to be embedded"),
+    ("no policy", stated(image_policy="all"), "'all' is no image policy"),
     ("unknown licence", put("images", "CC-BY-9.9", "licence"), "unknown licence of a photograph: 'CC-BY-9.9'"),
     ("licence changed", put("images", "CC-BY-2.0", "licence"), "README.md CC-BY-2.0: the licence table says"),
     ("licence address", put("images", "http://x", "licence_url"), "is not the address of CC-BY-NC-SA-2.0"),
@@ -211,8 +233,8 @@ FPCO: list[tuple[str, Change, str]] = [
     ("manifest is no JSON", write("manifest.json", b"{"), "it is not what a release's manifest.json is"),
     ("manifest lacks keys", write("manifest.json", b"{}"), "it is not what a release's manifest.json is"),
     ("manifest's types", record(rights=3), "it is not what a release's manifest.json is"),
-    ("other benchmark", record(benchmark="x"), "'x' is no benchmark"),
-    ("wrong benchmark", record(benchmark="candvg"), "the tables are"),
+    ("other benchmark", stated(benchmark="x"), "'x' is no benchmark"),
+    ("wrong benchmark", stated(benchmark="candvg"), "the tables are"),
     ("later form", record(format=2), "form 2 is not known"),
     ("texts", record(rights={"texts": "CC0-1.0", "sources": {}, "code": "CC0-1.0"}), "CC0-1.0.txt: the text of"),
     ("unknown rights", record(rights={"texts": "mine", "sources": {}, "code": "x/y"}), "an unknown licence 'mine'"),
@@ -300,7 +322,9 @@ def test_several_faults_are_all_told(releases, tmp_path: Path) -> None:
         remove("LICENSES/CC-BY-2.0.txt")(folder)
 
     found = verify(tampered(releases["fpco-dialog"], tmp_path / "r", change), load=False)
-    assert [(problem.file, problem.path) for problem in found] == [
+    # the hashes in croissant.json and the sizes on the card differ as well, as the shards do
+    assert {problem.file for problem in found} > {CROISSANT, "README.md"}
+    assert [(problem.file, problem.path) for problem in found if problem.file not in (CROISSANT, "README.md")] == [
         ("LICENSES/CC-BY-2.0.txt", ""),
         ("dialogues", "$.complexity_code"),
         ("turns", "$.question"),
@@ -333,5 +357,6 @@ def test_empty_folder_is_told(tmp_path: Path) -> None:
 
 def test_box_may_lie_a_rounding_outside(releases, tmp_path: Path) -> None:
     change = put("dialogues", [-0.4, 0.0, 64.4, 48.0], "target_bbox_xyxy_px")
-    assert verify(tampered(releases["fpco-dialog"], tmp_path / "r", change), load=False) == []
+    found = verify(tampered(releases["fpco-dialog"], tmp_path / "r", change), load=False)
+    assert {problem.file for problem in found} == {CROISSANT, "README.md"}
     assert arrow_schema("fpco_dialogue").field("target_bbox_xyxy_px").type == pa.list_(pa.float64())

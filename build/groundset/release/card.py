@@ -330,9 +330,23 @@ Use the annotations and texts as their licence says. With each photograph do wha
 with ND you may not publish one, under one with SA only under that same licence. Filter by the column `licence` to keep
 to what you may use. Licences are given as the sources state them, without warranty, and this page is no legal advice.
 
-## Limits
+## Uses and limits
+
+It is meant for:
+
+{_bullets(facts.use_cases)}
+
+Limits:
 
 {_bullets(facts.limitations) if facts.limitations else "None were stated."}
+
+Biases:
+
+{_bullets(facts.biases)}
+
+Personal information: {" ".join(facts.personal_information.split())}
+
+Social impact: {" ".join(facts.social_impact.split())}
 
 ## How to cite it
 
@@ -342,5 +356,6 @@ to what you may use. Licences are given as the sources state them, without warra
 Cite the sources of the photographs and boxes as well.
 
 Built with groundset {facts.groundset_version} ({libraries}).
-`manifest.json` holds the rules and the digests of all that went in.
+`manifest.json` holds the rules and the digests of all that went in; `croissant.json` describes this release to machines
+(Croissant 1.1 with the Responsible AI fields).
 """

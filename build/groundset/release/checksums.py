@@ -26,9 +26,14 @@ def listed_files(folder: Path) -> list[str]:
     return sorted(name.as_posix() for name in names if name.parts[0] not in NOT_OURS and name.as_posix() != CHECKSUMS)
 
 
+def file_digests(folder: Path) -> dict[str, str]:
+    """Path to sha256 of all files of a release but SHA256SUMS, sorted by path."""
+    return {name: _digest(folder / name) for name in listed_files(folder)}
+
+
 def checksums(folder: Path) -> str:
     """SHA256SUMS of a folder, sorted by path."""
-    return "".join(f"{_digest(folder / name)}  {name}\n" for name in listed_files(folder))
+    return "".join(f"{digest}  {name}\n" for name, digest in file_digests(folder).items())
 
 
 def _stated(folder: Path) -> tuple[dict[str, str], list[Problem]]:

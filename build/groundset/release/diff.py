@@ -144,11 +144,11 @@ def _read(folder: Path) -> _Release:
         raise UsageError(f"{folder} is no release: {name}: {error.strerror}") from error
     except ValueError as error:
         raise DataError(f"{folder} cannot be compared", [Problem(name, "", "", str(error))]) from error
-    if record.benchmark not in CONFIGS:
-        problem = Problem(name, "", "$.benchmark", f"{record.benchmark!r} is no benchmark that is known")
+    if record.facts.benchmark not in CONFIGS:
+        problem = Problem(name, "", "$.facts.benchmark", f"{record.facts.benchmark!r} is no benchmark that is known")
         raise DataError(f"{folder} cannot be compared", [problem])
     tables = {}
-    for config in CONFIGS[record.benchmark]:
+    for config in CONFIGS[record.facts.benchmark]:
         paths = shard_paths(folder, config.name)
         shards = []
         for path in paths:
@@ -237,10 +237,8 @@ def _shifts(old: pa.Table | None, new: pa.Table | None, column: str) -> tuple[Sh
 
 def _record_changes(old: ReleaseRecord, new: ReleaseRecord) -> tuple[FieldChange, ...]:
     told = {
-        "groundset": (old.groundset, new.groundset),
-        "libraries": (old.libraries, new.libraries),
-        "image_policy": (old.image_policy, new.image_policy),
-        "title": (old.title, new.title),
+        "groundset": (old.facts.groundset_version, new.facts.groundset_version),
+        "libraries": (old.facts.libraries, new.facts.libraries),
         "rights": (asdict(old.rights), asdict(new.rights)),
         "manifest": (old.manifest, new.manifest),
     }
@@ -259,14 +257,14 @@ def diff(old: Path, new: Path) -> ReleaseDiff:
         DataError: One of them cannot be read; names every file, and every key that several rows have.
     """
     before, after = _read(old), _read(new)
-    benchmark = after.record.benchmark
-    if before.record.benchmark != benchmark:
-        raise UsageError(f"{old} is a release of {before.record.benchmark}, {new} one of {benchmark}")
+    benchmark = after.record.facts.benchmark
+    if before.record.facts.benchmark != benchmark:
+        raise UsageError(f"{old} is a release of {before.record.facts.benchmark}, {new} one of {benchmark}")
     default = WITH_IMAGE[benchmark]
     return ReleaseDiff(
         benchmark,
-        f"{before.record.name} {before.record.version}",
-        f"{after.record.name} {after.record.version}",
+        f"{before.record.facts.name} {before.record.facts.version}",
+        f"{after.record.facts.name} {after.record.facts.version}",
         tuple(
             _compare(config, before.tables.get(config.name), after.tables.get(config.name))
             for config in CONFIGS[benchmark]

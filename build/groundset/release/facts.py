@@ -139,7 +139,13 @@ class Facts:
         annotators: Who annotated and reviewed, in words.
         annotator_pay: How they were paid, in words.
         limitations: What it cannot be used to show.
+        biases: Which biases are known or likely.
+        use_cases: What it is meant for.
+        personal_information: What it holds of persons, in words.
+        social_impact: What its use may do, in words.
         citation: How to cite it.
+        published: Date of the release, YYYY-MM-DD, as the manifest gives it.
+        url: Where the release is published.
         simulated: What was generated instead of collected, a sentence each; empty for a real release.
         image_policy: reference-only, permissive or non-commercial.
         funnel: What each stage kept and rejected.
@@ -162,7 +168,13 @@ class Facts:
     annotators: str
     annotator_pay: str
     limitations: tuple[str, ...]
+    biases: tuple[str, ...]
+    use_cases: tuple[str, ...]
+    personal_information: str
+    social_impact: str
     citation: str
+    published: str
+    url: str
     simulated: tuple[str, ...]
     image_policy: str
     funnel: tuple[FunnelStep, ...]

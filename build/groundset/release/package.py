@@ -16,7 +16,8 @@ from groundset.licences import Licence, by_address, by_spdx, credit_line, may_em
 from groundset.paths import schema_dir
 from groundset.release.attribution import Rights, SourceRights, attribution_csv, licence_page, licence_texts
 from groundset.release.card import card
-from groundset.release.checksums import CHECKSUMS, checksums
+from groundset.release.checksums import CHECKSUMS, checksums, file_digests
+from groundset.release.croissant import CROISSANT, File, croissant
 from groundset.release.facts import CONFIGS, WITH_IMAGE, Config, Facts
 from groundset.release.parquet import IMAGE_COLUMN, Embedded, Size, write_config
 from groundset.release.record import ReleaseRecord, TableRecord, encode
@@ -192,6 +193,8 @@ def _write_folder(
     _write_text(folder / "ATTRIBUTION.csv", attribution_csv(images))
     _write_text(folder / "manifest.json", encode(record))
     _write_text(folder / "README.md", card(facts, tables, images, sizes))
+    files = [File(name, (folder / name).stat().st_size, digest) for name, digest in file_digests(folder).items()]
+    _write_text(folder / CROISSANT, croissant(facts, record.rights, images, files))
     _write_text(folder / CHECKSUMS, checksums(folder))
 
 
@@ -241,13 +244,7 @@ def write_release(
         for source in facts.sources
     }
     record = ReleaseRecord(
-        benchmark=facts.benchmark,
-        name=facts.name,
-        version=facts.version,
-        title=facts.title,
-        image_policy=facts.image_policy,
-        groundset=facts.groundset_version,
-        libraries=dict(facts.libraries),
+        facts=facts,
         rights=Rights(facts.texts_licence, sources),
         tables={config.name: TableRecord(config.schema, whole[config.name].num_rows) for config in configs},
         manifest=dict(manifest),

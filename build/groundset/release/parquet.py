@@ -180,7 +180,6 @@ def write_config(folder: Path, config: Config, table: pa.Table, embedded: Mappin
     target = folder / "data" / config.name
     target.mkdir(parents=True, exist_ok=True)
     problems: list[Problem] = []
-    memory = download = 0
     for number, (start, stop) in enumerate(bounds):
         path = target / shard_name(number, len(bounds))
         with _writer(path, schema) as writer:
@@ -189,12 +188,21 @@ def write_config(folder: Path, config: Config, table: pa.Table, embedded: Mappin
                 if has_image:
                     piece = _with_photographs(piece, schema, embedded, problems)
                 writer.write_table(pa.table(piece.columns, schema=schema), row_group_size=group)
-        metadata = pq.read_metadata(path)
-        memory += sum(metadata.row_group(n).total_byte_size for n in range(metadata.num_row_groups))
-        download += path.stat().st_size
     if problems:
         raise DataError("photographs of the release cannot be embedded", problems)
-    return Size(rows.num_rows, download, memory, len(bounds))
+    return config_size(folder, config)
+
+
+def config_size(folder: Path, config: Config) -> Size:
+    """How large a config is, from its shards' own metadata.
+
+    Raises:
+        pyarrow.ArrowException, OSError: A shard is not Parquet or is truncated.
+    """
+    paths = shard_paths(folder, config.name)
+    found = [pq.read_metadata(path) for path in paths]
+    memory = sum(shard.row_group(n).total_byte_size for shard in found for n in range(shard.num_row_groups))
+    return Size(sum(shard.num_rows for shard in found), sum(path.stat().st_size for path in paths), memory, len(paths))
 
 
 def shard_paths(folder: Path, config: str) -> list[Path]:

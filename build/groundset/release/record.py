@@ -13,6 +13,7 @@ import msgspec
 
 from groundset.errors import UsageError
 from groundset.release.attribution import Rights
+from groundset.release.facts import Facts
 
 FORMAT = 1
 
@@ -27,16 +28,10 @@ class TableRecord:
 
 @dataclass(frozen=True)
 class ReleaseRecord:
-    """What manifest.json holds.
+    """What manifest.json holds; with the rows it is enough to write the card, the licence page and croissant.json anew.
 
     Attributes:
-        benchmark: candvg or fpco-dialog.
-        name: Name of the release.
-        version: Its version.
-        title: Its title.
-        image_policy: What may be embedded.
-        groundset: Version of the code.
-        libraries: Library to version.
+        facts: What the release says of itself.
         rights: The rights that do not differ from photograph to photograph.
         tables: Config to its schema and rows.
         manifest: The manifest that it was built by.
@@ -45,13 +40,7 @@ class ReleaseRecord:
         format: Version of this file's form.
     """
 
-    benchmark: str
-    name: str
-    version: str
-    title: str
-    image_policy: str
-    groundset: str
-    libraries: Mapping[str, str]
+    facts: Facts
     rights: Rights
     tables: Mapping[str, TableRecord]
     manifest: Mapping[str, Any]

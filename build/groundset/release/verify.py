@@ -15,12 +15,12 @@ import pyarrow.parquet as pq
 from groundset.errors import Problem
 from groundset.licences import POLICIES
 from groundset.paths import schema_dir
-from groundset.release.attribution import licence_page
 from groundset.release.card import read_front_matter
 from groundset.release.checksums import checksum_problems
 from groundset.release.facts import CONFIGS, SPLIT, WITH_IMAGE, Config
 from groundset.release.invariants import candvg_problems, fpco_problems, image_problems, key_problems
 from groundset.release.loading import loading_problems
+from groundset.release.pages import croissant_problems, page_problems, record_problems
 from groundset.release.parquet import IMAGE_COLUMN, read_rows, shard_name, shard_paths
 from groundset.release.record import FORMAT, ReleaseRecord, decode
 from groundset.release.rights import photograph_problems, rights_problems
@@ -45,10 +45,10 @@ def _record(folder: Path) -> tuple[ReleaseRecord | None, list[Problem]]:
     problems = []
     if record.format != FORMAT:
         problems.append(Problem(file, "", "$.format", f"form {record.format} is not known", "use a newer groundset"))
-    if record.image_policy not in POLICIES:
-        problems.append(Problem(file, "", "$.image_policy", f"{record.image_policy!r} is no image policy"))
-    if record.benchmark not in CONFIGS:
-        problems.append(Problem(file, "", "$.benchmark", f"{record.benchmark!r} is no benchmark"))
+    if record.facts.image_policy not in POLICIES:
+        problems.append(Problem(file, "", "$.facts.image_policy", f"{record.facts.image_policy!r} is no image policy"))
+    if record.facts.benchmark not in CONFIGS:
+        problems.append(Problem(file, "", "$.facts.benchmark", f"{record.facts.benchmark!r} is no benchmark"))
         return None, problems
     return record, problems
 
@@ -119,7 +119,7 @@ def _front_matter_problems(folder: Path, record: ReleaseRecord, rows: Mapping[st
             Problem(file, "", "", f"the front matter lacks configs or dataset_info as a release has them: {error!r}")
         ]
     problems = []
-    expected = [config.name for config in CONFIGS[record.benchmark]]
+    expected = [config.name for config in CONFIGS[record.facts.benchmark]]
     if list(configs) != expected or list(info) != expected or default != expected[:1]:
         message = f"the configs have to be {', '.join(expected)}, the first of them the default"
         problems.append(Problem(file, "", "$.configs", message))
@@ -136,7 +136,7 @@ def _front_matter_problems(folder: Path, record: ReleaseRecord, rows: Mapping[st
 def _record_problems(record: ReleaseRecord, rows: Mapping[str, int], images: pa.Table | None) -> list[Problem]:
     file = "manifest.json"
     problems = []
-    expected = {config.name: config.schema for config in CONFIGS[record.benchmark]}
+    expected = {config.name: config.schema for config in CONFIGS[record.facts.benchmark]}
     stated = {name: table.schema for name, table in record.tables.items()}
     if stated != expected:
         problems.append(Problem(file, "", "$.tables", f"the tables are {stated}, not {expected}"))
@@ -154,7 +154,7 @@ def _record_problems(record: ReleaseRecord, rows: Mapping[str, int], images: pa.
 
 def _schema_problems(folder: Path, record: ReleaseRecord) -> list[Problem]:
     problems = []
-    expected = {f"{config.schema}.schema.json" for config in CONFIGS[record.benchmark]}
+    expected = {f"{config.schema}.schema.json" for config in CONFIGS[record.facts.benchmark]}
     for name in sorted(expected):
         try:
             same = (folder / "schemas" / name).read_bytes() == (schema_dir() / name).read_bytes()
@@ -163,7 +163,9 @@ def _schema_problems(folder: Path, record: ReleaseRecord) -> list[Problem]:
             continue
         if not same:
             message = "it differs from the schema that the rows were checked against"
-            problems.append(Problem(f"schemas/{name}", "", "", message, f"use groundset {record.groundset}"))
+            problems.append(
+                Problem(f"schemas/{name}", "", "", message, f"use groundset {record.facts.groundset_version}")
+            )
     strange = {path.name for path in (folder / "schemas").glob("*")} - expected
     return problems + [Problem(f"schemas/{name}", "", "", "no table has this schema") for name in strange]
 
@@ -177,30 +179,14 @@ def _embedded_problems(folder: Path, benchmark: str, images: pa.Table) -> list[P
         return [Problem(f"data/{config}", "", f"$.{IMAGE_COLUMN}", message)]
 
 
-def _inner(manifest: Mapping[str, Any], section: str, key: str, default: str) -> Any:
-    found = manifest.get(section)
-    return found.get(key, default) if isinstance(found, Mapping) else default
-
-
-def _page_problems(folder: Path, record: ReleaseRecord, images: pa.Table) -> list[Problem]:
-    """Where LICENSE.md is not what the rows and manifest.json make it, or manifest.json contradicts itself."""
-    problems = []
-    expected = licence_page(record.title, record.rights, images, record.image_policy)
-    path = folder / "LICENSE.md"
-    if path.is_file() and path.read_bytes() != expected.encode("utf-8"):
-        problems.append(Problem("LICENSE.md", "", "", "it does not say what the rows and manifest.json say"))
-    inner = record.manifest
-    told = {
-        "name": (record.name, inner.get("name", record.name)),
-        "version": (record.version, inner.get("version", record.version)),
-        "title": (record.title, _inner(inner, "card", "title", record.title)),
-        "image_policy": (record.image_policy, _inner(inner, "images", "policy", record.image_policy)),
-    }
-    for key, (outer, within) in told.items():
-        if outer != within:
-            message = f"{outer!r}, but the manifest in it says {within!r}"
-            problems.append(Problem("manifest.json", "", f"$.{key}", message))
-    return problems
+def _page_problems(
+    folder: Path, record: ReleaseRecord, tables: Mapping[str, pa.Table], images: pa.Table
+) -> list[Problem]:
+    try:
+        return page_problems(folder, record, tables, images)
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        message = f"its pages cannot be written anew to compare them: {' '.join(str(error).split())}"
+        return [Problem("manifest.json", "", "", message)]
 
 
 def verify(folder: Path, *, load: bool = True) -> list[Problem]:
@@ -221,7 +207,7 @@ def verify(folder: Path, *, load: bool = True) -> list[Problem]:
     if record is None:
         return sorted(set(problems))
     tables: dict[str, pa.Table] = {}
-    configs = CONFIGS[record.benchmark]
+    configs = CONFIGS[record.facts.benchmark]
     for config in configs:
         table, wrong = _read(folder, config)
         problems += wrong
@@ -230,15 +216,16 @@ def verify(folder: Path, *, load: bool = True) -> list[Problem]:
     rows = {name: table.num_rows for name, table in tables.items()}
     images = tables.get("images")
     problems += _front_matter_problems(folder, record, rows)
-    problems += _record_problems(record, rows, images)
+    problems += record_problems(record) + _record_problems(record, rows, images)
     problems += _schema_problems(folder, record)
     if images is not None:
-        problems += rights_problems(folder, record.rights, images, record.image_policy)
-        problems += _page_problems(folder, record, images)
-        problems += _embedded_problems(folder, record.benchmark, images)
+        problems += rights_problems(folder, record.rights, images, record.facts.image_policy)
+        problems += croissant_problems(folder, images)
+        problems += _page_problems(folder, record, tables, images)
+        problems += _embedded_problems(folder, record.facts.benchmark, images)
     if len(tables) == len(configs):
         listed = {name: table.to_pylist() for name, table in tables.items()}
-        problems += image_problems(record.benchmark, listed) + _INVARIANTS[record.benchmark](listed)
+        problems += image_problems(record.facts.benchmark, listed) + _INVARIANTS[record.facts.benchmark](listed)
     names = {config.name for config in configs}
     strange = sorted({path.name for path in (folder / "data").glob("*")} - names)
     problems += [Problem(f"data/{name}", "", "", "no config has this name") for name in strange]

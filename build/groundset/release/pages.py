@@ -1,0 +1,144 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the pages of a release are what its rows and manifest.json make: README.md, LICENSE.md, croissant.json."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from groundset import __version__
+from groundset.errors import Problem
+from groundset.release.attribution import count_licences, licence_page
+from groundset.release.card import card
+from groundset.release.checksums import CHECKSUMS, file_digests
+from groundset.release.croissant import CROISSANT, File, croissant, stated_licences
+from groundset.release.facts import CONFIGS
+from groundset.release.parquet import config_size
+from groundset.release.record import ReleaseRecord
+
+SHOWN_CHARACTERS = 120
+
+
+def _line_problem(name: str, stated: str, expected: str) -> Problem | None:
+    """The first line that differs; one that is right and out of place counts as different."""
+    for number, (found, right) in enumerate(
+        itertools.zip_longest(stated.splitlines(), expected.splitlines(), fillvalue=""), 1
+    ):
+        if found != right:
+            message = f"it says {_shown(found)}, the rows and manifest.json make it {_shown(right)}"
+            return Problem(name, f"line {number}", "", message)
+    return None if stated == expected else Problem(name, "", "", "its line ends are not those of the release")
+
+
+def _shown(line: str) -> str:
+    return repr(line if len(line) <= SHOWN_CHARACTERS else f"{line[: SHOWN_CHARACTERS - 1]}…")
+
+
+def _text(folder: Path, name: str) -> tuple[str | None, list[Problem]]:
+    try:
+        return (folder / name).read_bytes().decode("utf-8"), []
+    except OSError as error:
+        return None, [Problem(name, "", "", f"it cannot be read: {error.strerror}")]
+    except UnicodeDecodeError as error:
+        return None, [Problem(name, "", "", f"it is not UTF-8: {error.reason} at byte {error.start}")]
+
+
+def _file_problems(folder: Path, document: Mapping[str, Any]) -> list[Problem]:
+    stated = {row["contentUrl"]: row["sha256"] for row in document["distribution"] if "contentUrl" in row}
+    found = {name: digest for name, digest in file_digests(folder).items() if name not in (CROISSANT, CHECKSUMS)}
+    return [
+        Problem(CROISSANT, name, "$.distribution", f"it gives the sha256 {stated.get(name)}, the file has {digest}")
+        for name, digest in found.items()
+        if stated.get(name) != digest
+    ] + [
+        Problem(CROISSANT, name, "$.distribution", "the release has no such file")
+        for name in sorted(set(stated) - set(found))
+    ]
+
+
+def croissant_problems(folder: Path, images: pa.Table) -> list[Problem]:
+    """Where croissant.json is none, or counts licences or hashes files otherwise than the rows and the folder.
+
+    Args:
+        folder: The release.
+        images: Rows of the config `images`, which keep their schema.
+    """
+    text, problems = _text(folder, CROISSANT)
+    if text is None:
+        return problems
+    try:
+        document = json.loads(text)
+        stated = stated_licences(document)
+        problems += _file_problems(folder, document)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        return [Problem(CROISSANT, "", "", f"it is not what groundset writes: {error!r}")]
+    expected = count_licences(images)
+    for spdx in sorted(set(stated) | set(expected)):
+        if stated.get(spdx) != expected.get(spdx):
+            told, real = stated.get(spdx), expected.get(spdx)
+            message = f"it counts {told or 'nothing'}, the rows say {real or 'nothing'}"
+            problems.append(Problem(CROISSANT, spdx, "$.recordSet", message))
+    return problems
+
+
+def page_problems(
+    folder: Path, record: ReleaseRecord, tables: Mapping[str, pa.Table], images: pa.Table
+) -> list[Problem]:
+    """Where a page is not, line for line, what this version of groundset makes of rows and manifest.json.
+
+    A release of another version has pages worded otherwise: of these only what they count is checked, elsewhere.
+
+    Args:
+        folder: The release.
+        record: Its manifest.json.
+        tables: Config to its rows without photographs.
+        images: Rows of the config `images`.
+    """
+    facts = record.facts
+    if facts.groundset_version != __version__:
+        return []
+    expected = {"LICENSE.md": licence_page(facts.title, record.rights, images, facts.image_policy)}
+    if set(tables) == {config.name for config in CONFIGS[facts.benchmark]}:
+        sizes = {config.name: config_size(folder, config) for config in CONFIGS[facts.benchmark]}
+        expected["README.md"] = card(facts, tables, images, sizes)
+    files = [
+        File(name, (folder / name).stat().st_size, digest)
+        for name, digest in file_digests(folder).items()
+        if name != CROISSANT
+    ]
+    expected[CROISSANT] = croissant(facts, record.rights, images, files)
+    problems = []
+    for name, right in expected.items():
+        text, wrong = _text(folder, name)
+        problems += wrong
+        if text is not None and (problem := _line_problem(name, text, right)):
+            problems.append(problem)
+    return problems
+
+
+def _inner(manifest: Mapping[str, Any], section: str, key: str, default: Any) -> Any:
+    found = manifest.get(section)
+    return found.get(key, default) if isinstance(found, Mapping) else default
+
+
+def record_problems(record: ReleaseRecord) -> list[Problem]:
+    """Where the facts in manifest.json contradict the manifest in it."""
+    facts, inner = record.facts, record.manifest
+    told: dict[str, tuple[Any, Any]] = {
+        "name": (facts.name, inner.get("name", facts.name)),
+        "version": (facts.version, inner.get("version", facts.version)),
+        "image_policy": (facts.image_policy, _inner(inner, "images", "policy", facts.image_policy)),
+    }
+    for key in ("title", "summary", "texts_licence", "annotators", "annotator_pay", "citation", "published", "url"):
+        told[key] = getattr(facts, key), _inner(inner, "card", key, getattr(facts, key))
+    return [
+        Problem("manifest.json", "", f"$.facts.{key}", f"{outer!r}, but the manifest in it says {within!r}")
+        for key, (outer, within) in told.items()
+        if outer != within
+    ]
