@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from groundset import photographs, schema
+from groundset.missing_photographs import NAME, note
 from groundset.photographs import in_stored_px, rotation_fault, scaled_boxes
 from groundset.schema_types import arrow_schema
 from groundset.stage import Inputs, Output
@@ -65,6 +66,7 @@ def run(
     later: Iterable[str] = (),
     refill: Iterable[str] = ("image",),
     on_other_size: str = "",
+    photograph_url: str = "none",
     **rules: Any,
 ) -> Output:
     known = {row["image_id"]: image(row["image_id"]) for row in rows} | {row["image_id"]: row for row in images}
@@ -72,7 +74,8 @@ def run(
         Inputs(
             config={
                 "sources": [
-                    {"name": "mine", "images": "jpegs"} | ({"on_other_size": on_other_size} if on_other_size else {})
+                    {"name": "mine", "images": "jpegs", "photograph_url": photograph_url}
+                    | ({"on_other_size": on_other_size} if on_other_size else {})
                 ],
                 "images": {**RULES, **rules},
                 "strata": {"refill": list(refill)},
@@ -167,6 +170,78 @@ def test_a_photograph_that_is_not_there_is_noted_as_such(tmp_path: Path) -> None
     assert output.read["source:jpegs/coco-A0.png"] is None
     assert not any("secret" in name for name in output.read)
     check_account(output)
+
+
+ADDRESS = "https://example.invalid/{file_name}"
+
+
+def awaited(output: Output) -> list[str]:
+    assert (output.tables, output.verdicts, output.entered) == ({}, (), {})
+    return [row["item_id"] for row in output.waiting]
+
+
+def test_photographs_that_can_be_fetched_are_waited_for(tmp_path: Path) -> None:
+    rows = ten(tmp_path, "A0")
+    for rank in (1, 2, 3):
+        (tmp_path / "jpegs" / f"coco-A{rank}.png").unlink()
+    first = run(tmp_path, rows, photograph_url=ADDRESS)
+    assert awaited(first) == ["coco-A1", "coco-A2"]
+    assert first.waiting[0] == {"kind": "photograph", "item_id": "coco-A1", "path": "jpegs/coco-A1.png"}
+    assert awaited(run(tmp_path, rows, photograph_url=ADDRESS, later=["coco-A1-food"])) == [
+        "coco-A1",
+        "coco-A2",
+        "coco-A3",
+    ]
+    note(tmp_path, {"jpegs/coco-A1.png": "answers 404 (Not Found)"}, set())
+    draw_photograph(tmp_path / "jpegs", "coco-A2", 2)
+    assert awaited(run(tmp_path, rows, photograph_url=ADDRESS)) == ["coco-A3"]
+    draw_photograph(tmp_path / "jpegs", "coco-A3", 3)
+    last = run(tmp_path, rows, photograph_url=ADDRESS)
+    assert (kept(last), rules(last)) == (["A2", "A3"], {"A0": "truncated", "A1": "missing_file"})
+    # the build is done again when it is known of more that they are missing
+    assert last.read[f"source:{NAME}"] == hashlib.sha256((tmp_path / NAME).read_bytes()).hexdigest()
+    check_account(last)
+
+
+def test_what_stands_in_a_photographs_place_is_not_waited_for(tmp_path: Path) -> None:
+    rows = ten(tmp_path)
+    for rank in (0, 1, 2):
+        (tmp_path / "jpegs" / f"coco-A{rank}.png").unlink()
+    (tmp_path / "jpegs" / "coco-A0.png").mkdir()
+    (tmp_path / "jpegs" / "coco-A1.png").symlink_to("coco-A1.png")
+    (tmp_path / "jpegs" / "coco-A2.png").symlink_to("none.png")
+    output = run(tmp_path, rows, photograph_url=ADDRESS)
+    assert rules(output) == {"A0": "missing_file", "A1": "path_outside_folder", "A2": "missing_file"}
+    check_account(output)
+
+
+def test_a_rotated_photograph_need_not_be_there(tmp_path: Path) -> None:
+    rows = ten(tmp_path)
+    (tmp_path / "jpegs" / "coco-A0.png").unlink()
+    turned = image("coco-A0", source="openimages", rotation=90)
+    assert rules(run(tmp_path, rows, images=[turned], photograph_url=ADDRESS)) == {"A0": "rotated"}
+
+
+def test_photographs_that_look_alike_are_flagged_and_stay(tmp_path: Path) -> None:
+    rows = ten(tmp_path)
+    wide = Image.effect_mandelbrot((40, 30), (-2, -1.5, 1, 1.5), 60).convert("RGB")
+    for name, size in (("coco-A0", (40, 30)), ("coco-A1", (44, 33)), ("coco-A4", (48, 36))):
+        wide.resize(size).save(tmp_path / "jpegs" / f"{name}.png")
+    frames = [
+        image(f"coco-A{rank}", frame_width=size[0], frame_height=size[1])
+        for rank, size in ((0, (40.0, 30.0)), (1, (44.0, 33.0)), (4, (48.0, 36.0)))
+    ]
+    rules_here = {"near_duplicate_distance": 10, "max_pixels": 2000}
+    output = run(tmp_path, rows, images=frames, **rules_here)
+    assert kept(output) == ["A0", "A1"]
+    flags = [(row.record_id, row.kind, row.rule, row.hard) for row in output.verdicts]
+    assert flags == [(name, "image", "near_duplicate", False) for name in ("coco-A0", "coco-A1")]
+    assert output.verdicts[0].detail.startswith("looks like coco-A1 (")
+    # what is not kept is compared with nothing, whatever came in on the way
+    after = run(tmp_path, rows, images=frames, later=["coco-A0-food", "coco-A1-food"], margin=1, **rules_here)
+    assert {row.record_id for row in after.verdicts} == {"coco-A0", "coco-A1", "coco-A4"}
+    shuffled = run(tmp_path, rows[::-1], images=frames[::-1], **rules_here)
+    assert shuffled.verdicts == output.verdicts
 
 
 def test_of_equal_photographs_the_one_that_ranks_first_stays(tmp_path: Path) -> None:
@@ -270,6 +345,7 @@ def objects_and_photographs(
             "bbox_xyxy": box,
             "frame_width": frame[0],
             "frame_height": frame[1],
+            "specificity": 0,
             "is_group": -1,
             "is_depiction": -1,
         }

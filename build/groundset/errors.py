@@ -67,6 +67,6 @@ class ServiceError(GroundsetError):
 
 
 class WaitingForPeopleError(GroundsetError):
-    """Nothing is wrong, but people have to decide before the build can go on."""
+    """Nothing is wrong, but people have to do something before the build can go on: decide, or fetch photographs."""
 
     exit_code = 4

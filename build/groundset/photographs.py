@@ -17,6 +17,8 @@ import pyarrow.compute as pc
 
 from groundset.files import sha256_if_there
 from groundset.images import ImageRules, Job, Photograph, measure_all
+from groundset.missing_photographs import NAME as MISSING
+from groundset.missing_photographs import to_fetch
 from groundset.near_duplicates import near_duplicates
 from groundset.sampling import select
 from groundset.schema_types import arrow_schema
@@ -122,21 +124,38 @@ def _equal_pixels(rows: Iterable[Row], sound: Mapping[str, Photograph], seniors:
     return again
 
 
+def _is_absent(path: Path) -> bool:
+    try:
+        return not os.path.lexists(path)
+    # a NUL character; a name that is too long
+    except (ValueError, OSError):
+        return False
+
+
 def _measure(
-    inputs: Inputs, images: Mapping[str, Row], wanted: Iterable[str], found: dict[str, Photograph | Verdict]
+    inputs: Inputs,
+    images: Mapping[str, Row],
+    wanted: Iterable[str],
+    found: dict[str, Photograph | Verdict],
+    awaited: dict[str, Row],
 ) -> None:
-    fresh = sorted(set(wanted) - set(found))
+    """Measures what has not been measured, and notes what has to be fetched first."""
+    fresh = sorted(set(wanted) - set(found) - set(awaited))
     by_word = {image_id: rotation_fault(images[image_id], inputs.config["images"]) for image_id in fresh}
     found |= {image_id: fault for image_id, fault in by_word.items() if fault is not None}
     sources = {source["name"]: source for source in inputs.config["sources"]}
     asked = [images[image_id] for image_id in fresh if by_word[image_id] is None]
     jobs = jobs_of(asked, sources, inputs.source_root)
+    absent = [image for image, job in zip(asked, jobs, strict=True) if _is_absent(job.root / job.path)]
+    if absent:
+        awaited |= {image["image_id"]: image for image in to_fetch(absent, sources, inputs.source_root)}
+        jobs = [job for job in jobs if job.image_id not in awaited]
     rules = ImageRules(inputs.config["images"]["max_pixels"], inputs.config["images"]["reject_rotated"])
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         found |= {job.image_id: result for job, result in zip(jobs, measure_all(jobs, rules, threads), strict=True)}
 
 
-def _verdict(row: Row, result: Photograph | Verdict, equal: Mapping[str, str], kind: str) -> Verdict | None:
+def _verdict(row: Row, result: Photograph | Verdict | None, equal: Mapping[str, str], kind: str) -> Verdict | None:
     if isinstance(result, Verdict):
         return Verdict(row["item_id"], kind, result.rule, result.detail, result.measured, result.limit)
     if row["image_id"] in equal:
@@ -144,8 +163,16 @@ def _verdict(row: Row, result: Photograph | Verdict, equal: Mapping[str, str], k
     return None
 
 
+def _to_fetch(image: Row, inputs: Inputs) -> dict[str, Any]:
+    folder = next(source["images"] for source in inputs.config["sources"] if source["name"] == image["source_name"])
+    return {"kind": "photograph", "item_id": image["image_id"], "path": f"{folder}/{image['file_name']}"}
+
+
 def run(inputs: Inputs, kind: str) -> Output:
     """Checks photographs until every stratum has what it wants or has run out.
+
+    Photographs that are absent, and that `groundset fetch` could get and has not asked for in vain, are waited for: a
+    build before the first fetch must not take the whole reserve for missing.
 
     A photograph that stays in spite of another size than its record's, since its source says `on_other_size = "scale"`,
     is flagged `scaled_boxes` with the factor. Photographs that look alike are flagged `near_duplicate`, those of the
@@ -162,6 +189,7 @@ def run(inputs: Inputs, kind: str) -> Output:
     margin = inputs.config["images"]["margin"]
     refills = "image" in inputs.config["strata"]["refill"]
     found: dict[str, Photograph | Verdict] = {}
+    awaited: dict[str, Row] = {}
     verdicts: dict[str, Verdict] = {}
     # items that need no later rejection to come in are settled first, so that no newcomer takes an equal one's place
     seniors: set[str] = set()
@@ -169,15 +197,17 @@ def run(inputs: Inputs, kind: str) -> Output:
         while True:
             selection = select(ranking, rejected | (set(verdicts) if refills else set()), margin)
             worked = [rows[item] for item in (*selection.taken, *selection.refused, *selection.reserve)]
-            _measure(inputs, images, {row["image_id"] for row in worked}, found)
+            _measure(inputs, images, {row["image_id"] for row in worked}, found, awaited)
             sound = {image_id: result for image_id, result in found.items() if isinstance(result, Photograph)}
             equal = _equal_pixels(worked, sound, seniors)
-            judged = {row["item_id"]: _verdict(row, found[row["image_id"]], equal, kind) for row in worked}
+            judged = {row["item_id"]: _verdict(row, found.get(row["image_id"]), equal, kind) for row in worked}
             faults = {item: verdict for item, verdict in judged.items() if verdict is not None}
             if faults.keys() <= verdicts.keys():
                 break
             verdicts |= faults
         seniors = {row["item_id"] for row in worked}
+    if awaited:
+        return Output(waiting=tuple(_to_fetch(awaited[image_id], inputs) for image_id in sorted(awaited)))
     reserve = set(selection.reserve)
     kept = [{**row, "reserve": row["item_id"] in reserve} for row in worked if row["item_id"] not in verdicts]
     kept.sort(key=lambda row: str(row["item_id"]))
@@ -209,4 +239,7 @@ def _read(
         path = inputs.source_root / key
         known = result.sha256 if isinstance(result, Photograph) else None
         read[f"source:{key}"] = known or sha256_if_there(path)
+    if None in read.values():
+        # what it says of an absent photograph decides whether the build waits for it
+        read[f"source:{MISSING}"] = sha256_if_there(inputs.source_root / MISSING)
     return read

@@ -35,12 +35,12 @@ from groundset.stage import (
     Records,
     Stage,
     package_digest,
-    queue_path,
     read_receipt,
     read_table,
     run,
     why_stale,
 )
+from groundset.waiting import usual_work, waits_for, what_to_do
 
 STAGES = {"candvg": candvg_pipeline.STAGES, "fpco-dialog": fpco_pipeline.STAGES}
 REFILL = "refill/rejected"
@@ -78,7 +78,7 @@ class Options:
 
 def place_of(manifest: Manifest, work: Path | None) -> Place:
     """The build's place; the work folder is `work/<name>-<version>` if none is given."""
-    folder = work or Path("work") / manifest.title
+    folder = work or usual_work(manifest)
     stages = STAGES[manifest.benchmark]
     records = {f"{stage.name}/{table}": held for stage in stages for table, held in stage.writes.items()}
     verdicts = [f"{stage.name}/{table}" for stage in stages for table in ("rejected", "flagged")]
@@ -207,7 +207,7 @@ def _step(place: Place, stage: Stage, options: Options, say: Say) -> Output | No
         if verdict.kind == "decision":
             say(f"{stage.name}: decision {verdict.record_id} is not applied: {verdict.detail}")
     if output.waiting:
-        say(f"{stage.name}: {len(output.waiting)} items wait for people")
+        say(f"{stage.name}: {len(output.waiting)} items wait for {waits_for(stage)}")
         return output
     receipt = read_receipt(place, stage.name)
     if not stage.accounts:
@@ -266,17 +266,6 @@ def _require_earlier(place: Place, stage: Stage) -> None:
             raise UsageError(f"{stage.name} cannot run alone, as it would read what is out of date; {hint}")
 
 
-def _ask_people(place: Place, stage: Stage, count: int) -> str:
-    folder = place.manifest.path.parent
-    files = [folder / name for name in place.manifest.content["decisions"]["files"]]
-    absent = ", ".join(str(path) for path in files if not path.is_file())
-    return (
-        f"{stage.name}: {count} items wait for people; they are listed in {queue_path(place, stage.name)}. "
-        f"Write a decision for each to {' or '.join(map(str, files))} and build again"
-        + (f" (not there yet: {absent})" if absent else "")
-    )
-
-
 def _refuse_changed_pins(place: Place) -> None:
     """Refuses sources and decision files that differ from their pins before anything reads them."""
     pinned = lock.read(place.manifest.lock_path)
@@ -315,7 +304,7 @@ def _run_refilling(place: Place, stages: Sequence[Stage], options: Options, say:
         refused = found
     if waiting is not None:
         stage, count = waiting
-        raise WaitingForPeopleError(_ask_people(place, stage, count))
+        raise WaitingForPeopleError(what_to_do(place, stage, count))
 
 
 def strata(place: Place) -> tuple[Filled, ...]:
@@ -378,7 +367,7 @@ def build(manifest: Manifest, work: Path | None, options: Options, say: Say) -> 
             _require_earlier(place, stages[0])
             output = _step(place, stages[0], replace(options, only=""), say)
             if output is not None and output.waiting:
-                raise WaitingForPeopleError(_ask_people(place, stages[0], len(output.waiting)))
+                raise WaitingForPeopleError(what_to_do(place, stages[0], len(output.waiting)))
             return place
         refilling = [stage for stage in stages if stage.cause]
         for stage in stages:

@@ -146,6 +146,53 @@ def test_from_nothing_to_checked_photographs(
     assert victim.read_bytes() == (world / "coco" / "images" / names[photographs[0]]).read_bytes()
 
 
+def test_a_build_waits_for_photographs_that_nobody_has_fetched(
+    demo: Demo,
+    served: tuple[str, Path, list[str]],
+    named: Callable[..., None],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    url, world, asked = served
+    named(downloads=[entry(url, ANNOTATIONS)], photograph_url=f"{url}/coco/images/{{file_name}}")
+    manifest, root, work = demo("fpco-dialog"), tmp_path / "root", tmp_path / "work"
+    places = [str(manifest), "--sources", str(root), "--work", str(work)]
+    assert main.run(["fetch", *places]) == 0
+    # the demo's own pictures are credited by it
+    (root / "truth.json").write_bytes((world / "truth.json").read_bytes())
+    capsys.readouterr()
+    for stage in (["--to", "40_images"], ["--only", "40_images"]):
+        assert main.run(["build", *places, *stage]) == 4
+        told = capsys.readouterr().err
+        assert f"Run `groundset fetch {manifest} --sources {root} --work {work}` and build again" in " ".join(
+            told.split()
+        )
+    queue = [json.loads(line) for line in (work / "queue" / "40_images.jsonl").read_bytes().splitlines()]
+    assert f"40_images: {len(queue)} selected photographs are not there yet" in told
+    assert not (work / "40_images").exists()
+    assert main.run(["status", *places, "--json"]) == 0
+    (state,) = [row for row in json.loads(capsys.readouterr().out)["stages"] if row["stage"] == "40_images"]
+    assert (state["waiting"], state["waits_for"]) == (len(queue), "groundset fetch")
+
+    gone, taken = queue[0], queue[1]
+    (world / gone["path"]).unlink()
+    asked.clear()
+    assert main.run(["fetch", *places]) == 0
+    assert {f"/{row['path']}" for row in queue} <= set(asked)
+    noted = json.loads((root / "missing_photographs.json").read_bytes())
+    assert noted[gone["path"]] == "answers 404 (Not Found)"
+    assert main.run(["build", *places, "--to", "40_images"]) == 0
+    rejected = pq.read_table(work / "40_images" / "rejected.parquet").to_pylist()
+    assert [row["record_id"] for row in rejected if row["rule"] == "missing_file"]
+    assert not (work / "queue" / "40_images.jsonl").exists()
+
+    # what is lost again is asked for again
+    (root / taken["path"]).unlink()
+    assert main.run(["build", *places, "--to", "40_images"]) == 4
+    assert main.run(["fetch", *places]) == 0
+    assert main.run(["build", *places, "--to", "40_images"]) == 0
+
+
 def test_what_cannot_be_fetched_is_told_and_ends_with_3(
     demo: Demo,
     served: tuple[str, Path, list[str]],

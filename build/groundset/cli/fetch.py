@@ -17,10 +17,11 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from groundset import lock, runner
+from groundset import lock, missing_photographs, runner
 from groundset import manifest as manifests
 from groundset.cli import talk
 from groundset.errors import SHOWN_PROBLEMS, DataError, Problem, ServiceError, UsageError
+from groundset.missing_photographs import NO_URL
 from groundset.sources.archives import UnpackReport, unpack
 from groundset.sources.download import Download, Outcome
 from groundset.sources.download import fetch as fetch_files
@@ -28,7 +29,6 @@ from groundset.sources.invig_photographs import Extracted, embedding, extract_im
 from groundset.sources.pacing import Manners
 from groundset.sources.transfer import shown
 from groundset.sources.wanted import (
-    NO_URL,
     Photographs,
     SourceFile,
     fetch_photographs,
@@ -243,7 +243,7 @@ def _photographs(
     refused: list[str] = []
     if (place.work / f"{runner.REFILL}.parquet").is_file():
         refused = read_table(place, runner.REFILL)["record_id"].to_pylist()
-    return fetch_photographs(
+    got = fetch_photographs(
         manifest.content,
         place.source_root,
         read_table(place, f"{RANKED}/kept"),
@@ -252,6 +252,14 @@ def _photographs(
         lock.read(manifest.lock_path).pins["photographs"],
         get,
     )
+    root = place.source_root
+    keys = {name: outcome.download.path.relative_to(root).as_posix() for name, outcome in got.outcomes.items()}
+    missing_photographs.note(
+        root,
+        {keys[name]: outcome.reason for name, outcome in got.outcomes.items() if outcome.state == "missing"},
+        {keys[name] for name, outcome in got.outcomes.items() if outcome.state in ("fetched", "already_there")},
+    )
+    return got
 
 
 def _rows(named: Mapping[str, Outcome]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from groundset import manifest as manifests
 from groundset import runner, shortfalls
 from groundset.cli import talk
 from groundset.stage import Place, Stage, queue_path, read_receipt, why_stale
+from groundset.waiting import waits_for
 
 
 def stage_state(place: Place, stage: Stage) -> dict[str, Any]:
@@ -32,6 +33,7 @@ def stage_state(place: Place, stage: Stage) -> dict[str, Any]:
         "flagged": receipt["flagged"] if receipt else {},
         "notes": receipt["facts"].get("notes", {}) if receipt else {},
         "waiting": waiting,
+        "waits_for": waits_for(stage) if waiting else None,
         "queue": str(queue) if waiting else None,
     }
 
@@ -53,7 +55,7 @@ def _print(manifest: manifests.Manifest, states: list[dict[str, Any]], strata: t
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
     table.add_column("rejected", overflow="fold")
     for state in states:
-        waits = f"{state['waiting']} items wait for people" if state["waiting"] else state["why"]
+        waits = f"{state['waiting']} items wait for {state['waits_for']}" if state["waiting"] else state["why"]
         word = "up to date" if state["up_to_date"] else waits
         rows = list(state["accounts"].items()) or [("", None)]
         for number, (kind, account) in enumerate(rows):
@@ -70,7 +72,9 @@ def _print(manifest: manifests.Manifest, states: list[dict[str, Any]], strata: t
         console.print(line)
     for state in states:
         if state["queue"]:
-            console.print(f"{state['stage']}: {state['waiting']} items wait for people in {state['queue']}")
+            console.print(
+                f"{state['stage']}: {state['waiting']} items wait for {state['waits_for']} in {state['queue']}"
+            )
 
 
 def status(

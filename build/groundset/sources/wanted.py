@@ -20,6 +20,7 @@ from groundset.errors import Problem, UsageError
 from groundset.images import MAX_PHOTOGRAPH_BYTES, ImageRules, measure_all
 from groundset.lock import Pins
 from groundset.manifest import leaves_folder
+from groundset.missing_photographs import NO_URL
 from groundset.photographs import jobs_of, rotation_fault
 from groundset.sampling import select
 from groundset.source_files import pin_name
@@ -28,7 +29,6 @@ from groundset.sources.transfer import is_web_address
 from groundset.verdicts import Verdict
 
 ORIGINAL_URL = "original_url"
-NO_URL = "none"
 PLACEHOLDERS = {"{file_name}", "{source_image_id}", "{split}"}
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _NO_BRACES = str.maketrans("", "", "{}")

@@ -1,0 +1,49 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What a build that waits says: for whom, where the waiting items are listed, and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from groundset.manifest import Manifest
+from groundset.stage import Place, Stage, queue_path
+
+
+def usual_work(manifest: Manifest) -> Path:
+    """The work folder of a build that names none."""
+    return Path("work") / manifest.title
+
+
+def waits_for(stage: Stage) -> str:
+    """Whom the items of a stage's queue wait for: people, or the command that fetches photographs."""
+    return "groundset fetch" if stage.cause == "image" else "people"
+
+
+def _fetch(place: Place) -> str:
+    manifest = place.manifest
+    named = manifest.path.parent / manifest.content["source_root"].get("path", "")
+    sources = "" if place.source_root == named else f" --sources {place.source_root}"
+    work = "" if place.work == usual_work(manifest) else f" --work {place.work}"
+    return f"groundset fetch {manifest.path}{sources}{work}"
+
+
+def what_to_do(place: Place, stage: Stage, count: int) -> str:
+    """What to tell whoever runs a build that waits.
+
+    Args:
+        place: Where the build happens.
+        stage: The stage that cannot go on.
+        count: How many items it waits for.
+    """
+    listed = f"they are listed in {queue_path(place, stage.name)}"
+    if stage.cause == "image":
+        then = "and build again; those that their server does not have give way to others"
+        return f"{stage.name}: {count} selected photographs are not there yet; {listed}. Run `{_fetch(place)}` {then}"
+    files = [place.manifest.path.parent / name for name in place.manifest.content["decisions"]["files"]]
+    absent = ", ".join(str(path) for path in files if not path.is_file())
+    return (
+        f"{stage.name}: {count} items wait for people; {listed}. "
+        f"Write a decision for each to {' or '.join(map(str, files))} and build again"
+        + (f" (not there yet: {absent})" if absent else "")
+    )
