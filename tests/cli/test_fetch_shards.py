@@ -152,6 +152,38 @@ def test_every_candidate_field_can_be_chosen(
     assert f"40_images: {5 if count > 1 else 0} dialogue in, {5 if count > 1 else 0} kept" in said
 
 
+@pytest.mark.parametrize("choice", ["reject", "scale"])
+def test_photographs_of_another_size_are_rejected_or_scaled_and_said_so(
+    choice: str, manifest: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    images = tmp_path / "invig" / "invig21k_imgs"
+    images.mkdir(parents=True)
+    ann = {"bboxes": OBJECTS, "ref_bboxes": OBJECTS, "ref_exp": "the dog", "questions": [], "answers": []}
+    rows = [
+        {"id": number, "filename": name(number), "width": 80, "height": 60, "label": "Dog", "ann": ann}
+        for number in range(1, 6)
+    ]
+    for row in rows:
+        row["ann"] = {**ann, "bboxes": (half := [[side / 2 for side in box] for box in OBJECTS]), "ref_bboxes": half}
+        (images / str(row["filename"])).write_bytes(jpeg(int(row["id"])))
+    (tmp_path / "invig" / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    changes = {'"invig21k_anns/invig21k_valid_anns.jsonl"': '"a.jsonl"'}
+    if choice == "scale":
+        changes['on_other_size = "reject"'] = 'on_other_size = "scale"'
+    path, work = manifest(**changes), ("--work", str(tmp_path / "work"))
+    code, _, said = run(capsys, "build", str(path), "--to", "40_images", *work)
+    assert code == 0, said
+    expected = {
+        "reject": "40_images: 5 dialogue in, 0 kept, rejected: size_mismatch 5",
+        "scale": "scaled_boxes 5",
+    }
+    assert expected[choice] in said
+    code, out, _ = run(capsys, "explain", str(path), "invig-test-3", *work)
+    assert code == 0
+    told = {"reject": "stored 160 x 120, record 80 x 60", "scale": "boxes times 2 x 2"}
+    assert told[choice] in " ".join(out.split())
+
+
 def test_a_field_that_the_revision_lacks_is_a_wrong_manifest(
     manifest: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -204,6 +204,16 @@ def test_declared_conventions_give_the_same_boxes(tmp_path: Path, box_format: st
     assert np.allclose(got, np.array(expected.objects["bbox_xyxy"].to_pylist()))
 
 
+def test_shares_are_refused_even_beside_a_box_in_pixels(tmp_path: Path) -> None:
+    document = copy.deepcopy(VALID)
+    row = document["annotations"][0]
+    boxes = [[0.25, 0.5, 0.125, 0.25]] * 9 + [[10, 10, 20, 20]]
+    document["annotations"] = [{**row, "id": 10 + place, "bbox": box} for place, box in enumerate(boxes)]
+    told = r"declared in pixels, but 90\.0% of 10 boxes are fractions of at most 1, 10\.0% have a value above 1"
+    with pytest.raises(DataError, match=told):
+        read_document(tmp_path, document)
+
+
 def test_unknown_convention_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cxcywh"):
         coco.read(tmp_path / "x.json", box_format="cxcywh")

@@ -368,6 +368,14 @@ def test_a_target_that_is_no_box_rejects_the_dialogue_it_is_wanted_for(tmp_path:
     assert [v.rule for v in said] == ["invalid_boxes", "degenerate_box"]
 
 
+def test_a_key_of_raw_anns_there_twice_is_named(tmp_path: Path) -> None:
+    row = first(raw_anns='[{"bbox": [10, 20, 110, 70], "label": "Dog", "bbox": [1, 2, 3, 4]}]', raw_target=[0])
+    path = tmp_path / "test.jsonl"
+    path.write_text(json.dumps(row), encoding="utf-8")
+    with pytest.raises(DataError, match=r'line 1 \$\.raw_anns: \$\[0\] has the key "bbox" 2 times'):
+        invig.read(path, split="test", source_name="mine", initial_candidates="bboxes", photograph_licence="CC-BY-2.0")
+
+
 def test_ids_that_disagree_are_flagged(tmp_path: Path) -> None:
     row = third(1, image_info={"id": f"openimages.{hexadecimal(2)}"})
     result = read(write_parquet(tmp_path / "a.parquet", "456ac78", [row]), box_unit="unit")

@@ -23,6 +23,7 @@ OUTSIDE_PX = 1.0
 MISFIT_SHARE = 0.05
 MISFIT_TIMES = 10.0
 MISFIT_BOXES = 3
+NORMALISED_SHARE = 0.5
 NEAR_DUPLICATE_IOU = 0.9
 # how far apart two sides can lie then, of the longer box's; with room for what `geometry.reaches` lets pass
 _FARTHEST = (1.0 - NEAR_DUPLICATE_IOU) * (1 + 1e-7)
@@ -113,8 +114,10 @@ def misfit_share(boxes: Boxes, sizes: Sizes) -> float:
     return float(misfits(shorter_side(boxes), outside_px(boxes, sizes)).mean()) if len(boxes) else 0.0
 
 
-def _looks_normalised(boxes: Boxes) -> bool:
-    return bool(np.abs(boxes).max() <= 1 and (boxes % 1 != 0).any())
+def normalised_share(boxes: Boxes) -> float:
+    """Share of the boxes that are fractions of at most 1, as shares of an image are."""
+    # pixels may be fractions too, but hardly ever all four of a box within the first one
+    return float(((np.abs(boxes).max(axis=1) <= 1) & (boxes % 1 != 0).any(axis=1)).mean()) if len(boxes) else 0.0
 
 
 def require_convention(
@@ -135,8 +138,12 @@ def require_convention(
     """
     if len(boxes) == 0:
         return
-    if box_unit == "pixel" and _looks_normalised(boxes) and bool((sizes > 2).all()):
-        message = f"declared in pixels, but none of the {len(boxes)} boxes has a value above 1"
+    normalised = normalised_share(boxes) if box_unit == "pixel" else 0.0
+    if normalised > NORMALISED_SHARE and float(np.median(sizes)) > 2:
+        message = (
+            f"declared in pixels, but {normalised:.1%} of {len(boxes)} boxes are fractions of at most 1,"
+            f" {(np.abs(boxes).max(axis=1) > 1).mean():.1%} have a value above 1"
+        )
         hint = "the boxes look like shares of the image: declare box_unit = unit"
         raise DataError(f"{file}: the boxes do not fit the declared convention", [Problem(file, "", "", message, hint)])
     declared = misfit_share(to_xyxy_px(boxes, sizes, box_format, box_unit), sizes) if misfit is None else misfit

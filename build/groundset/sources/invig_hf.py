@@ -18,7 +18,7 @@ import msgspec
 
 from groundset.errors import DataError, Problem
 from groundset.files import canonical_json, sha256_bytes
-from groundset.sources import invig_shards
+from groundset.sources import invig_shards, strict_json
 from groundset.sources.invig_forms import (
     REVISION_0189F8C,
     REVISION_6F51235,
@@ -148,6 +148,8 @@ def _read_0189f8c(row: _Row) -> _Part:
     if said.raw_anns is not None:
         try:
             objects = msgspec.json.decode(said.raw_anns, type=list[RawObject])
+            doubled = strict_json.doubled_keys(said.raw_anns)
+            problems += [row.problem("$.raw_anns", f"{place} {message}") for place, message in doubled]
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             problems.append(row.problem("$.raw_anns", f"is no JSON list of objects with a bbox: {first_line(error)}"))
     unreadable = bool(problems)

@@ -18,7 +18,7 @@ import msgspec
 from groundset import splits
 from groundset.errors import DataError, Problem
 from groundset.schema import json_path
-from groundset.sources import json_faults
+from groundset.sources import json_faults, strict_json
 from groundset.sources.invig_forms import OFFICIAL, Form, candidate_fields, form_of
 from groundset.sources.invig_records import Box, Content, Photo, Record
 
@@ -86,6 +86,14 @@ def _no_faults(line: msgspec.Struct) -> list[Fault]:
     return []
 
 
+def _doubled_keys(row: bytes) -> list[Fault]:
+    # the decoder keeps the last of two equal keys and loses the first without a word
+    try:
+        return strict_json.doubled_keys(row.decode("utf-8"))
+    except RecursionError:
+        return [("", "is nested too deeply")]
+
+
 def _read_part(split: splits.Range, form: Form, kind: type[Decoded], faults: Callable[[Decoded], list[Fault]]) -> _Part:
     decoder = msgspec.json.Decoder(kind)
     data = split.read()
@@ -101,9 +109,8 @@ def _read_part(split: splits.Range, form: Form, kind: type[Decoded], faults: Cal
         except (msgspec.MsgspecError, RecursionError, ValueError) as error:
             found = _line_problems(row, form) or [("", f"cannot be decoded: {error}")]
         else:
-            found = faults(line)
-            if not row.isascii() and (fault := json_faults.text_fault(row)):
-                found = [("", fault.replace(" (line 1)", ""))]
+            fault = "" if row.isascii() else json_faults.text_fault(row).replace(" (line 1)", "")
+            found = [("", fault)] if fault else [*faults(line), *_doubled_keys(row)]
             lines.append((number, line))
         problems += [(number, path, message) for path, message in found]
     return _Part(tuple(lines), tuple(problems), len(rows))
