@@ -24,7 +24,7 @@ Row = dict[str, Any]
 
 def table(schema: str, *rows: Row) -> pa.Table:
     fields = arrow_schema(schema)
-    empty: Row = {"frame_width": 4.0, "frame_height": 3.0, "is_group": 0, "is_depiction": 0}
+    empty: Row = {"frame_width": 4.0, "frame_height": 3.0, "is_group": 0, "is_depiction": 0, "specificity": 0}
     blank = {name: empty.get(name, "x" if fields.field(name).type == pa.string() else None) for name in fields.names}
     return pa.Table.from_pylist([{**blank, **row} for row in rows], schema=fields)
 
@@ -41,6 +41,7 @@ def an_item(image_id: str) -> Row:
         "complexity": "single",
         "target_bbox_xyxy": [0.0, 0.0, 1.0, 1.0],
         "object_ids": ["a1"],
+        "object_labels": ["x"],
         "objects_raw": 1,
         "objects_unique": 1,
         "target_area_share": 0.5,

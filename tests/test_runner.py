@@ -275,6 +275,68 @@ def test_people_are_asked_and_their_decisions_build(demo: Demo, world: Path, tmp
     assert not (work / "queue" / "60_review.jsonl").exists()
 
 
+def test_people_choose_another_target_and_correct_a_complexity(demo: Demo, world: Path, tmp_path: Path) -> None:
+    manifest = demo("fpco-dialog", screening='"people"', files='["screening.jsonl"]', per_cell=2)
+    work, log = tmp_path / "work", manifest.parent / "screening.jsonl"
+    with pytest.raises(WaitingForPeopleError, match="45_screen"):
+        build(manifest, work, world)
+    queue = [json.loads(line) for line in (work / "queue" / "45_screen.jsonl").read_text().splitlines()]
+    several = [item for item in queue if len(item["shown"]["objects"]) > 1][:2]
+    moved, misjudged = several
+    chosen = next(
+        thing for thing in moved["shown"]["objects"] if thing["object_id"] != moved["shown"]["target_object_id"]
+    )
+    rights = {
+        moved["item_id"]: {"target_object_id": chosen["object_id"], "complexity": moved["shown"]["complexity"]},
+        misjudged["item_id"]: {"target_object_id": misjudged["shown"]["target_object_id"], "complexity": "single"},
+    }
+
+    def decide(items: list[dict[str, object]]) -> None:
+        with log.open("a", encoding="utf-8") as file:
+            for item in items:
+                row = {key: item[key] for key in ("kind", "item_id", "turn", "seen_sha256")}
+                right = rights.get(str(item["item_id"]))
+                value = {"verdict": "correct", "corrected": right} if right else {"verdict": "accept"}
+                row |= {"decision_id": f"s-{item['item_id']}", "seq": 1, "annotator": "a", "purpose": "main"}
+                file.write(json.dumps({**row, "value": {"reason": None, **value}}) + "\n")
+
+    # what was decided on other content is listed beside the queue while people are waited for
+    decide([{**queue[0], "item_id": queue[0]["item_id"], "seen_sha256": "0" * 64}])
+    with pytest.raises(WaitingForPeopleError, match="not_applied"):
+        build(manifest, work, world)
+    stale = [json.loads(line) for line in (work / "queue" / "45_screen.not_applied.jsonl").read_text().splitlines()]
+    assert [(row["record_id"], row["rule"]) for row in stale] == [(f"s-{queue[0]['item_id']}", "stale_decision")]
+    log.unlink()
+    decide(queue)
+    while True:
+        try:
+            place = build(manifest, work, world)
+            break
+        except WaitingForPeopleError:
+            # the next of a cell came in
+            decide([json.loads(line) for line in (work / "queue" / "45_screen.jsonl").read_text().splitlines()])
+    assert not (work / "queue" / "45_screen.not_applied.jsonl").exists()
+    receipt = read_receipt(place, "45_screen")
+    assert receipt is not None
+    assert receipt["accounts"]["item"]["rejected"] == {"screening_wrong_complexity": 1}
+    assert receipt["flagged"] == {"target_chosen_by_a_person": 1}
+    items = {row["item_id"]: row for row in read_table(place, "45_screen/items").to_pylist()}
+    assert misjudged["item_id"] not in items
+    item = items[moved["item_id"]]
+    assert (item["target_object_id"], item["target_label"]) == (chosen["object_id"], chosen["label"])
+    assert item["target_bbox_xyxy"] == pytest.approx(chosen["bbox_xyxy_px"])
+    before = {row["item_id"]: row for row in read_table(place, "20_filter/kept").to_pylist()}
+    assert {name: row for name, row in before.items() if name in items and name != moved["item_id"]} == {
+        name: row for name, row in items.items() if name != moved["item_id"]
+    }
+    released = read_table(place, "70_validate/dialogues").to_pylist()
+    targets = {row["image_id"]: row["target_object_id"] for row in released}
+    assert targets.get(moved["shown"]["image_id"], chosen["object_id"]) == chosen["object_id"]
+    assert moved["item_id"] in read_table(place, "50_generate/kept")["item_id"].to_pylist() or moved["item_id"] in (
+        read_table(place, "50_generate/rejected")["record_id"].to_pylist()
+    )
+
+
 def test_candvg_on_own_files_with_people_and_open_images_credits(world: Path, tmp_path: Path) -> None:
     root = Path(__file__).parents[1]
     text = (root / "manifests" / "examples" / "own-invig.toml").read_text(encoding="utf-8")

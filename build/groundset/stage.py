@@ -14,7 +14,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
@@ -286,6 +286,21 @@ def queue_path(place: Place, name: str) -> Path:
     return place.work / "queue" / f"{name}.jsonl"
 
 
+def not_applied_path(place: Place, name: str) -> Path:
+    """Where the decisions lie that a waiting stage has found and not applied, each with the reason."""
+    return place.work / "queue" / f"{name}.not_applied.jsonl"
+
+
+def _write_waiting(place: Place, name: str, output: Output) -> None:
+    lines = b"".join(canonical_json(item) + b"\n" for item in output.waiting)
+    write_atomic(queue_path(place, name), lines)
+    stale = [asdict(verdict) for verdict in output.verdicts if verdict.kind == "decision"]
+    if stale:
+        write_atomic(not_applied_path(place, name), b"".join(canonical_json(row) + b"\n" for row in stale))
+    else:
+        not_applied_path(place, name).unlink(missing_ok=True)
+
+
 def run(place: Place, stage: Stage) -> Output:
     """Runs one stage through the corridor and leaves its folder with a receipt, or its queue and no receipt.
 
@@ -295,10 +310,8 @@ def run(place: Place, stage: Stage) -> Output:
     started = time.monotonic()
     expected = _expected(place, stage)
     output = stage.run(_read_inputs(place, stage))
-    queue = queue_path(place, stage.name)
     if output.waiting:
-        lines = b"".join(canonical_json(item) + b"\n" for item in output.waiting)
-        write_atomic(queue, lines)
+        _write_waiting(place, stage.name, output)
         return output
     accounts = account(stage, output)
     temporary = fresh_folder(place.work / f".{stage.name}.tmp")
@@ -329,5 +342,6 @@ def run(place: Place, stage: Stage) -> Output:
         raise DataError(f"{stage.name}: its receipt breaks the schema", problems)
     replace_folder(temporary, place.work / stage.name)
     write_atomic(place.work / stage.name / "receipt.json", readable_json(receipt))
-    queue.unlink(missing_ok=True)
+    for path in (queue_path(place, stage.name), not_applied_path(place, stage.name)):
+        path.unlink(missing_ok=True)
     return output

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from groundset.manifest import Manifest
-from groundset.stage import Place, Stage, queue_path
+from groundset.stage import Place, Stage, not_applied_path, queue_path
 
 
 def usual_work(manifest: Manifest) -> Path:
@@ -41,9 +41,11 @@ def what_to_do(place: Place, stage: Stage, count: int) -> str:
         then = "and build again; those that their server does not have give way to others"
         return f"{stage.name}: {count} selected photographs are not there yet; {listed}. Run `{_fetch(place)}` {then}"
     files = [place.manifest.path.parent / name for name in place.manifest.content["decisions"]["files"]]
+    stale = not_applied_path(place, stage.name)
     absent = ", ".join(str(path) for path in files if not path.is_file())
     return (
         f"{stage.name}: {count} items wait for people; {listed}. "
         f"Write a decision for each to {' or '.join(map(str, files))} and build again"
         + (f" (not there yet: {absent})" if absent else "")
+        + (f". Decisions that are not applied, and why: {stale}" if stale.is_file() else "")
     )

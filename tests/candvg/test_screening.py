@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from groundset import schema
-from groundset.candvg.screening import apply, queue_items
+from groundset.candvg.screening import REASONS, apply, queue_items
 from groundset.errors import DataError
 from groundset.review.decisions import Decision, collect
 from groundset.review.queue import Item
@@ -22,7 +23,6 @@ TURNS = [
     {"turn": 2, "question": "The red one?", "response": "Yes"},
 ]
 HASHES = {f"invig-{name}": name * 64 for name in "abc"}
-REASONS = ("annotation_error", "referent_absent", "referent_not_specific", "group_box", "invalid_boxes", "no_ambiguity")
 
 
 def tables(*names: str) -> tuple[pa.Table, pa.Table]:
@@ -106,3 +106,15 @@ def test_a_stale_decision_leaves_the_dialogue_waiting() -> None:
     (changed,) = queue_items(*tables("a"), {"invig-a": "f" * 64})
     screened = apply([changed], collect([screen(entry, "d1", "group_box")]))
     assert (screened.accepted, screened.rejected, screened.waiting) == ((), (), (changed,))
+
+
+def test_what_is_not_asked_of_a_dialogue_is_refused() -> None:
+    queue = queue_items(*tables("a", "b"), HASHES)
+    right = {"target_object_id": "b1", "complexity": "single"}
+    other = replace(screen(queue[1], "d2", None), value={"verdict": "correct", "reason": None, "corrected": right})
+    with pytest.raises(DataError) as error:
+        apply(queue, collect([screen(queue[0], "d1", "wrong_target"), other]))
+    assert [(problem.record, problem.path) for problem in error.value.problems] == [
+        ("decision d1", "$.value.reason"),
+        ("decision d2", "$.value.verdict"),
+    ]

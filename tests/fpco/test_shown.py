@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundset import schema
-from groundset.fpco.shown import box_px, dialogue_item, edited, judge, screening_item
+from groundset.errors import DataError
+from groundset.fpco.shown import REASONS, box_px, corrected, dialogue_item, edited, judge, screening_item
 from groundset.review.decisions import Decision, collect
 from groundset.review.queue import seen_sha256
-from groundset.verdicts import to_table
+from groundset.verdicts import Verdict, to_table
 
 Row = dict[str, Any]
 HASH = "0" * 64
@@ -28,6 +29,7 @@ ITEM: Row = {
     "target_label": "dog",
     "target_bbox_xyxy": [5.0, 5.0, 6.0, 6.0],
     "object_ids": ["a1", "a2"],
+    "object_labels": ["cat", "dog"],
     "area_ratio": 1.5,
 }
 DRAFT: Row = {
@@ -67,14 +69,19 @@ def test_screening_shows_image_target_and_all_boxes_but_no_limit_of_a_rule() -> 
         "target_object_id": "a2",
         "target_label": "dog",
         "target_bbox_xyxy_px": [5.0, 5.0, 6.0, 6.0],
-        "object_boxes_xyxy_px": [[0.0, 0.0, 1.0, 1.0], [5.0, 5.0, 6.0, 6.0]],
+        "objects": [
+            {"object_id": "a1", "label": "cat", "bbox_xyxy_px": [0.0, 0.0, 1.0, 1.0]},
+            {"object_id": "a2", "label": "dog", "bbox_xyxy_px": [5.0, 5.0, 6.0, 6.0]},
+        ],
     }
     assert found["seen_sha256"] == seen_sha256(found["shown"])
     # another limit gives another measure, and decisions stay good
     assert screening_item({**ITEM, "area_ratio": 2.0}, boxes, HASH)["seen_sha256"] == found["seen_sha256"]
 
 
-@pytest.mark.parametrize("change", [{"target_object_id": "a1"}, {"target_label": "cat"}, {"object_ids": ["a2"]}])
+@pytest.mark.parametrize(
+    "change", [{"target_object_id": "a1"}, {"target_label": "cat"}, {"object_ids": ["a2"], "object_labels": ["dog"]}]
+)
 def test_screening_is_asked_again_when_what_is_shown_changes(change: Row) -> None:
     boxes = {"a1": (0.0, 0.0, 1.0, 1.0), "a2": (5.0, 5.0, 6.0, 6.0)}
     before = screening_item(ITEM, boxes, HASH)["seen_sha256"]
@@ -145,3 +152,47 @@ def test_an_edit_replaces_the_texts_and_nothing_else() -> None:
     assert edited(DRAFT, answer(1, "edit", None, edit)) == {**DRAFT, **edit}
     assert edited(DRAFT, answer(1, "accept")) == DRAFT
     assert DRAFT["target_description"] == "the dog"
+
+
+def screened(value: Row) -> Decision:
+    seen = screening_item(ITEM, {"a1": (0.0, 0.0, 1.0, 1.0), "a2": (5.0, 5.0, 6.0, 6.0)}, HASH)["seen_sha256"]
+    return Decision("s1", 1, "screening", "coco-1-animal", None, "ann-1", seen, value, "main")
+
+
+def correct(target: str, complexity: str) -> Row:
+    right = {"target_object_id": target, "complexity": complexity}
+    return {"verdict": "correct", "reason": None, "corrected": right}
+
+
+def test_a_person_may_choose_another_target() -> None:
+    item = screening_item(ITEM, {"a1": (0.0, 0.0, 1.0, 1.0), "a2": (5.0, 5.0, 6.0, 6.0)}, HASH)
+    decision = screened(correct("a1", "separated"))
+    assert judge([item], collect([decision]), "screening").accepted == {"coco-1-animal": decision}
+    assert corrected(ITEM, decision) == {**ITEM, "target_object_id": "a1", "target_label": "cat"}
+    assert corrected(ITEM, screened(correct("a2", "separated"))) == ITEM
+    assert corrected(ITEM, screened({"verdict": "accept", "reason": None})) == ITEM
+
+
+def test_an_image_of_another_complexity_is_rejected_and_counted() -> None:
+    found = corrected(ITEM, screened(correct("a1", "overlapping")))
+    told = "a person says overlapping, not separated (decision s1 of ann-1)"
+    assert found == Verdict("coco-1-animal", "item", "screening_wrong_complexity", told)
+    assert schema.table_problems("verdict", to_table([found])) == []
+
+
+def test_a_target_that_was_not_shown_is_refused() -> None:
+    with pytest.raises(DataError, match="a9 is none of the objects that were shown: a1, a2"):
+        corrected(ITEM, screened(correct("a9", "separated")))
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_each_reason_is_a_rule(reason: str) -> None:
+    item = screening_item(ITEM, {"a1": (0.0, 0.0, 1.0, 1.0), "a2": (5.0, 5.0, 6.0, 6.0)}, HASH)
+    found = judge([item], collect([screened({"verdict": "exclude", "reason": reason})]), "screening")
+    assert [verdict.rule for verdict in found.rejected] == [f"screening_{reason}"]
+
+
+def test_the_other_benchmarks_reasons_are_refused() -> None:
+    item = screening_item(ITEM, {"a1": (0.0, 0.0, 1.0, 1.0), "a2": (5.0, 5.0, 6.0, 6.0)}, HASH)
+    with pytest.raises(DataError, match="no_ambiguity is not asked about coco-1-animal"):
+        judge([item], collect([screened({"verdict": "exclude", "reason": "no_ambiguity"})]), "screening")

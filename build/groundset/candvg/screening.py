@@ -12,8 +12,18 @@ import pyarrow as pa
 from groundset.candvg.filter import listed_boxes
 from groundset.errors import DataError, Problem
 from groundset.review.decisions import Decisions
-from groundset.review.queue import Item, item, split
+from groundset.review.queue import Item, item, require_known, split
 from groundset.verdicts import Verdict
+
+# the paper's five, the second parted in two
+REASONS = (
+    "annotation_error",
+    "referent_absent",
+    "referent_not_specific",
+    "group_box",
+    "invalid_boxes",
+    "no_ambiguity",
+)
 
 
 @dataclass(frozen=True)
@@ -65,8 +75,13 @@ def queue_items(dialogues: pa.Table, objects: pa.Table, image_sha256: Mapping[st
 
 
 def apply(queue: Iterable[Item], decisions: Decisions) -> Screened:
-    """Applies the decisions: an exclusion is a hard verdict `screening_<reason>` (paper: the five reasons)."""
+    """Applies the decisions: an exclusion is a hard verdict `screening_<reason>`.
+
+    Raises:
+        DataError: A decision gives a reason that is none of `REASONS`, or corrects what is only accepted or excluded.
+    """
     answered, waiting = split(queue, decisions)
+    require_known(answered, ("accept", "exclude"), REASONS)
     accepted = [entry["item_id"] for entry, decision in answered if decision.value["verdict"] == "accept"]
     rejected = [
         Verdict(

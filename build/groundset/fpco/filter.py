@@ -242,6 +242,7 @@ def judge(group: Group, rules: FilterRules, seed: str, measured: Measures | None
         "frame_width": group.frame[0],
         "frame_height": group.frame[1],
         "object_ids": list(unique.object_ids),
+        "object_labels": list(unique.labels),
         "objects_raw": len(group.object_ids),
         "objects_unique": count,
         "target_area_share": float(found.area_shares[target]),

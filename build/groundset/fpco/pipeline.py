@@ -82,7 +82,7 @@ BEFORE_PACKAGE = (
         run=reviewing.screen,
         config=("decisions", "seed"),
         reads=("10_import/objects", "20_filter/kept", "40_images/kept", "40_images/photographs"),
-        writes={"kept": Records("selected")},
+        writes={"kept": Records("selected"), "items": Records("fpco_item")},
         accounts=ITEMS,
         cause="screening",
     ),
@@ -93,8 +93,8 @@ BEFORE_PACKAGE = (
         reads=(
             "10_import/images",
             "10_import/objects",
-            "20_filter/kept",
             "40_images/photographs",
+            "45_screen/items",
             "45_screen/kept",
         ),
         writes={"kept": Records("fpco_draft")},
@@ -105,7 +105,7 @@ BEFORE_PACKAGE = (
         name="60_review",
         run=reviewing.review,
         config=("decisions", "seed"),
-        reads=("10_import/objects", "20_filter/kept", "40_images/photographs", "50_generate/kept"),
+        reads=("10_import/objects", "40_images/photographs", "45_screen/items", "50_generate/kept"),
         writes={"kept": Records("fpco_draft")},
         accounts=ITEMS,
         cause="review",
@@ -116,9 +116,9 @@ BEFORE_PACKAGE = (
         config=("images", "sources", "source_root", "writer"),
         reads=(
             "10_import/images",
-            "20_filter/kept",
             "30_stratify/kept",
             "40_images/photographs",
+            "45_screen/items",
             "60_review/kept",
         ),
         writes={

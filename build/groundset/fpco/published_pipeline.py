@@ -89,6 +89,7 @@ def _item(row: Row, image: Row, target: Row) -> Row:
         "frame_height": image["frame_height"],
         # a published record tells of no other object
         "object_ids": [target["object_id"]],
+        "object_labels": [row["target_label"]],
         "objects_raw": 1,
         "objects_unique": 1,
         "target_area_share": share,

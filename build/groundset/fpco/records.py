@@ -28,7 +28,7 @@ def _box_problem(dialogue_id: str, box: Box, size: Row) -> list[Problem]:
 def validate(inputs: Inputs) -> Output:
     """Joins dialogues, items, photographs and rights into the tables that a release holds."""
     drafts = inputs.tables["60_review/kept"].to_pylist()
-    items = rows_by(inputs.tables["20_filter/kept"], "item_id")
+    items = rows_by(inputs.tables["45_screen/items"], "item_id")
     strata = rows_by(inputs.tables["30_stratify/kept"], "item_id")
     sizes = rows_by(inputs.tables["40_images/photographs"], "image_id")
     used = {draft["image_id"] for draft in drafts}

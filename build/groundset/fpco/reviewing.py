@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from groundset.asking import ask
@@ -14,6 +15,7 @@ from groundset.fpco.checks import check
 from groundset.fpco.dialogue import from_record
 from groundset.fpco.joins import boxes_px, objects_of, rows_by
 from groundset.fpco.writing import item_verdict
+from groundset.geometry import area
 from groundset.schema_types import arrow_schema
 from groundset.stage import Inputs, Output
 from groundset.verdicts import Verdict
@@ -29,19 +31,39 @@ def screen(inputs: Inputs) -> Output:
     entered = [row["item_id"] for row in rows]
     who = inputs.config["decisions"]["screening"]
     if who == "none":
-        kept = pa.Table.from_pylist(rows, schema=arrow_schema("selected"))
-        return Output(tables={"kept": kept}, entered={"item": entered}, attachments={"decisions.jsonl": b""})
-    boxes = boxes_px(objects_of(inputs, {row["image_id"] for row in rows}), sizes)
+        tables = _screened(rows, [items[item_id] for item_id in entered])
+        return Output(tables=tables, entered={"item": entered}, attachments={"decisions.jsonl": b""})
+    objects = objects_of(inputs, {row["image_id"] for row in rows})
+    boxes = boxes_px(objects, sizes)
     queue = [
         shown.screening_item(items[row["item_id"]], boxes[row["image_id"]], sizes[row["image_id"]]["sha256"])
         for row in rows
     ]
     answers = ask(inputs, queue, who)
     judged = shown.judge(queue, answers.decisions, "screening")
-    kept = [row for row in rows if row["item_id"] in judged.accepted]
+    kept: list[Row] = []
+    seen: list[Row] = []
+    verdicts: list[Verdict] = [*judged.rejected, *answers.stale]
+    for row in rows:
+        decision = judged.accepted.get(row["item_id"])
+        if decision is None:
+            continue
+        item = items[row["item_id"]]
+        right = shown.corrected(item, decision)
+        if isinstance(right, Verdict):
+            verdicts.append(right)
+            continue
+        if right["target_object_id"] != item["target_object_id"]:
+            right = _with_box(right, objects[row["image_id"]])
+            told = (
+                f"{right['target_object_id']} in place of {item['target_object_id']}, decision {decision.decision_id}"
+            )
+            verdicts.append(Verdict(row["item_id"], "item", "target_chosen_by_a_person", told, hard=False))
+        kept.append(row)
+        seen.append(right)
     return Output(
-        tables={"kept": pa.Table.from_pylist(kept, schema=arrow_schema("selected"))},
-        verdicts=(*judged.rejected, *answers.stale),
+        tables=_screened(kept, seen),
+        verdicts=tuple(verdicts),
         entered={"item": entered},
         read=answers.read,
         attachments={"decisions.jsonl": answers.attachment()},
@@ -49,10 +71,24 @@ def screen(inputs: Inputs) -> Output:
     )
 
 
+def _with_box(item: Row, objects: list[Row]) -> Row:
+    """The item with the box of its target."""
+    box = next(row["bbox_xyxy"] for row in objects if row["object_id"] == item["target_object_id"])
+    share = float(area(np.array([box]))[0]) / (item["frame_width"] * item["frame_height"])
+    return {**item, "target_bbox_xyxy": box, "target_area_share": share}
+
+
+def _screened(rows: list[Row], items: list[Row]) -> dict[str, pa.Table]:
+    return {
+        "kept": pa.Table.from_pylist(rows, schema=arrow_schema("selected")),
+        "items": pa.Table.from_pylist(items, schema=arrow_schema("fpco_item")),
+    }
+
+
 def review(inputs: Inputs) -> Output:
     """The stage 60_review: people accept, reject or edit; what they edit is checked again."""
     drafts = inputs.tables["50_generate/kept"].to_pylist()
-    items = rows_by(inputs.tables["20_filter/kept"], "item_id")
+    items = rows_by(inputs.tables["45_screen/items"], "item_id")
     sizes = rows_by(inputs.tables["40_images/photographs"], "image_id")
     boxes = boxes_px(objects_of(inputs, {draft["image_id"] for draft in drafts}), sizes)
     queue = []

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from groundset.errors import DataError, Problem
 from groundset.review import queue
 from groundset.review.decisions import Decision, Decisions
 from groundset.verdicts import Verdict
@@ -16,13 +17,15 @@ from groundset.verdicts import Verdict
 Row = dict[str, Any]
 Box = tuple[float, float, float, float]
 
+REASONS = ("unsuitable", "wrong_complexity", "wrong_target", "annotation_error", "group_box", "invalid_boxes")
+
 
 @dataclass(frozen=True)
 class Judged:
     """What people said of a queue.
 
     Attributes:
-        accepted: Item id to the decision that accepts or edits it.
+        accepted: Item id to the decision that accepts, corrects or edits it.
         rejected: A hard verdict on each rejected item, sorted by item.
         waiting: Items that nobody has decided on yet.
     """
@@ -59,7 +62,10 @@ def screening_item(item: Row, boxes_px: Mapping[str, Box], image_sha256: str) ->
         "target_object_id": item["target_object_id"],
         "target_label": item["target_label"],
         "target_bbox_xyxy_px": list(boxes_px[item["target_object_id"]]),
-        "object_boxes_xyxy_px": [list(boxes_px[object_id]) for object_id in item["object_ids"]],
+        "objects": [
+            {"object_id": object_id, "label": label, "bbox_xyxy_px": list(boxes_px[object_id])}
+            for object_id, label in zip(item["object_ids"], item["object_labels"], strict=True)
+        ],
     }
     return queue.item("screening", item["item_id"], None, shown)
 
@@ -93,12 +99,17 @@ def judge(items: Sequence[queue.Item], decisions: Decisions, prefix: str) -> Jud
         items: Queue items of one kind.
         decisions: What people decided.
         prefix: screening or review.
+
+    Raises:
+        DataError: A screening decision excludes for a reason that is none of `REASONS`.
     """
     answered, waiting = queue.split(items, decisions)
+    if prefix == "screening":
+        queue.require_known(answered, ("accept", "exclude", "correct"), REASONS)
     accepted: dict[str, Decision] = {}
     rejected = []
     for entry, decision in answered:
-        if decision.value["verdict"] in ("accept", "edit"):
+        if decision.value["verdict"] in ("accept", "correct", "edit"):
             accepted[entry["item_id"]] = decision
         else:
             reason = decision.value["reason"] or "rejected"
@@ -106,6 +117,39 @@ def judge(items: Sequence[queue.Item], decisions: Decisions, prefix: str) -> Jud
             told = f"{reason} (decision {decision.decision_id} of {decision.annotator})"
             rejected.append(Verdict(entry["item_id"], "item", rule, told))
     return Judged(accepted, tuple(rejected), waiting)
+
+
+def corrected(item: Row, decision: Decision) -> Row | Verdict:
+    """The item as a screening decision leaves it (design, FPCO-Dialog: a person may choose another target).
+
+    An image of another complexity than the boxes say belongs in another cell. Cells are dealt before people look, and
+    what they say reruns nothing: the item is rejected, and the next of its own cell comes in.
+
+    Args:
+        item: Row of `schemas/fpco_item`.
+        decision: A screening decision that does not exclude it.
+
+    Returns:
+        The item with the target that was chosen, or the hard verdict `screening_wrong_complexity`.
+
+    Raises:
+        DataError: The decision chooses an object that was not shown.
+    """
+    if decision.value["verdict"] != "correct":
+        return item
+    right = decision.value["corrected"]
+    who = f"(decision {decision.decision_id} of {decision.annotator})"
+    if right["complexity"] != item["complexity"]:
+        told = f"a person says {right['complexity']}, not {item['complexity']} {who}"
+        return Verdict(item["item_id"], "item", "screening_wrong_complexity", told)
+    chosen = right["target_object_id"]
+    if chosen not in item["object_ids"]:
+        message = f"{chosen} is none of the objects that were shown: {', '.join(item['object_ids'])}"
+        where = "$.value.corrected.target_object_id"
+        problem = Problem("", f"decision {decision.decision_id}", where, message, "choose one of them, or exclude")
+        raise DataError(f"The target of {item['item_id']} cannot be changed", [problem])
+    place = item["object_ids"].index(chosen)
+    return {**item, "target_object_id": chosen, "target_label": item["object_labels"][place]}
 
 
 def edited(draft: Row, decision: Decision) -> Row:

@@ -69,7 +69,7 @@ def item_verdict(item_id: str, prefix: str, verdicts: list[Verdict]) -> Verdict:
 def generate(inputs: Inputs) -> Output:
     """Writes a dialogue for every screened item; what is declined or fails a check is a verdict on the item."""
     rows = inputs.tables["45_screen/kept"].to_pylist()
-    items = rows_by(inputs.tables["20_filter/kept"], "item_id")
+    items = rows_by(inputs.tables["45_screen/items"], "item_id")
     sizes = rows_by(inputs.tables["40_images/photographs"], "image_id")
     objects, folders = objects_of(inputs, {row["image_id"] for row in rows}), _folders(inputs)
     boxes = boxes_px(objects, sizes)

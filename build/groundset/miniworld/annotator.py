@@ -24,6 +24,7 @@ PointPx = tuple[float, float]
 
 # Shares, ours: enough to see every road of the build taken in a demo, too few to empty a stratum.
 EXCLUDED_SHARE = 0.04
+CORRECTED_SHARE = 0.04
 REJECTED_SHARE = 0.04
 SLIP_SHARE = 0.03
 
@@ -86,7 +87,13 @@ def _screen_photograph(shown: Record, truth: Record, chance: Chance) -> Value:
         return _excluded("wrong_target")
     if known["complexity"][shown["category"]] != shown["complexity"]:
         return _excluded("wrong_complexity")
-    return _excluded("unsuitable" if chance.unit("exclude") < EXCLUDED_SHARE else None)
+    if chance.unit("exclude") < EXCLUDED_SHARE:
+        return _excluded("unsuitable")
+    others = [each["object_id"] for each in shown["objects"] if each["object_id"] != shown["target_object_id"]]
+    if others and chance.unit("correct") < CORRECTED_SHARE:
+        chosen = {"target_object_id": chance.pick("target", others), "complexity": shown["complexity"]}
+        return {"verdict": "correct", "reason": None, "corrected": chosen}
+    return _excluded(None)
 
 
 def _screen_dialogue(item_id: str, shown: Record, truth: Record, chance: Chance) -> Value:

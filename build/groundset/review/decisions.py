@@ -223,8 +223,12 @@ def _contradictions(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if row["kind"] == "screening":
         if value["verdict"] == "exclude" and value["reason"] is None:
             yield "$.value.reason", "an exclusion needs a reason"
-        if value["verdict"] == "accept" and value["reason"] is not None:
+        if value["verdict"] != "exclude" and value["reason"] is not None:
             yield "$.value.reason", "what is accepted has no reason for exclusion"
+        if value["verdict"] == "correct" and "corrected" not in value:
+            yield "$.value.corrected", "a correction needs the right target and complexity"
+        if value["verdict"] != "correct" and "corrected" in value:
+            yield "$.value.corrected", "corrected values belong to the verdict correct"
     if row["kind"] == "dialogue":
         if value["verdict"] == "edit" and value["edited"] is None:
             yield "$.value.edited", "an edit needs the edited texts"

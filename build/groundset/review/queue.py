@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -69,6 +69,23 @@ def split(queue: Iterable[Item], decisions: Decisions) -> Split:
         else:
             answered.append((entry, decision))
     return Split(tuple(answered), tuple(waiting))
+
+
+def require_known(answered: Iterable[tuple[Item, Decision]], verdicts: Sequence[str], reasons: Sequence[str]) -> None:
+    """Refuses decisions that say what this benchmark does not ask: the schema of decisions serves both.
+
+    Raises:
+        DataError: A decision has another verdict, or excludes for another reason; all of them are named.
+    """
+    problems = []
+    for _, decision in answered:
+        for key, known in (("verdict", (*verdicts,)), ("reason", (None, *reasons))):
+            if decision.value[key] not in known:
+                message = f"{decision.value[key]} is not asked about {decision.item_id}"
+                hint = f"one of {', '.join(name for name in known if name)}"
+                problems.append(Problem("", f"decision {decision.decision_id}", f"$.value.{key}", message, hint))
+    if problems:
+        raise DataError(f"Decisions do not fit the benchmark: {len(problems)}", problems)
 
 
 def write(path: Path, queue: Iterable[Item]) -> None:
