@@ -257,6 +257,103 @@ def test_text_in_place_of_a_photograph_is_shown(tmp_path: Path, data: bytes, det
     assert said.detail.startswith(f"the file is text: it begins '{detail}" if detail else "the file begins like no")
 
 
+def noisy(size: tuple[int, int] = (120, 90), **options: Any) -> bytes:
+    dice = random.Random(size[0])
+    image = Image.frombytes("RGB", size, bytes(dice.randrange(256) for _ in range(3 * size[0] * size[1])))
+    return encoded(image, "JPEG", **options)
+
+
+def damaged(kind: str, data: bytes) -> bytes:
+    begin, end = data.index(b"\xff\xda") + 14, data.rindex(b"\xff\xd9")
+    middle, length = (begin + end) // 2, (end - begin) // 8
+    return {
+        "cut, and ended all the same": data[:middle] + data[end:],
+        "cut by little": data[: end - 40] + data[end:],
+        "a piece is lacking": data[:middle] + data[middle + length :],
+        "a piece was never written": data[:middle] + bytes(length) + data[middle + length :],
+        "a piece is something else": data[:middle]
+        + (b"<html>error</html>" * length)[:length]
+        + data[middle + length :],
+        "a piece is there twice": data[:middle] + data[middle - length : end] + data[end:],
+    }[kind]
+
+
+@pytest.mark.parametrize("quality", [70, 95])
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("cut, and ended all the same", "its coded pixels end before the last pixel"),
+        ("cut by little", "its coded pixels end before the last pixel"),
+        ("a piece is lacking", "its coded pixels end before the last pixel"),
+        ("a piece was never written", ""),
+        ("a piece is something else", ""),
+        ("a piece is there twice", "coded pixels are left over after the last pixel"),
+    ],
+)
+def test_a_jpeg_whose_scan_does_not_fit_its_size_is_broken_though_libjpeg_takes_it(
+    tmp_path: Path, kind: str, said: str, quality: int
+) -> None:
+    data = damaged(kind, noisy(quality=quality))
+    Image.open(io.BytesIO(data)).load()
+    (tmp_path / "input.jpg").write_bytes(data)
+    found = measure(Path("input.jpg"), tmp_path, "x-1", 120, 90, True, RULES)
+    assert isinstance(found, Verdict)
+    assert found.rule == "broken_pixels"
+    assert found.detail.startswith(said)
+
+
+def test_a_jpeg_in_which_another_begins_is_broken(tmp_path: Path) -> None:
+    data = noisy()
+    begin, end = data.index(b"\xff\xda") + 14, data.rindex(b"\xff\xd9")
+    (tmp_path / "input.jpg").write_bytes(data[: (begin + end) // 2] + data)
+    said = measure(Path("input.jpg"), tmp_path, "x-1", 120, 90, True, RULES)
+    assert isinstance(said, Verdict)
+    assert said.rule == "broken_pixels"
+
+
+def test_what_an_encoder_leaves_behind_a_scan_does_not_matter(tmp_path: Path) -> None:
+    data = noisy()
+    end = data.rindex(b"\xff\xd9")
+    plain = pixels_of(tmp_path, data)
+    assert pixels_of(tmp_path, data[:end] + bytes(8) + data[end:]) == plain
+    assert pixels_of(tmp_path, data[:end] + b"\xff" * 50 + data[end:]) == plain
+    assert pixels_of(tmp_path, data + data[: end // 2]) == plain
+
+
+def pixels_of(folder: Path, data: bytes) -> str:
+    (folder / "input.jpg").write_bytes(data)
+    with Image.open(folder / "input.jpg") as image:
+        said = measure(Path("input.jpg"), folder, "x-1", *image.size, True, RULES)
+    assert isinstance(said, Photograph), said
+    return said.pixels_sha256
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_a_sound_jpeg_is_never_broken(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    size = data.draw(st.tuples(st.integers(1, 70), st.integers(1, 70)))
+    mode = data.draw(st.sampled_from(["L", "RGB", "CMYK"]))
+    content = data.draw(st.sampled_from(["noise", "flat", "ramp"]))
+    image = {
+        "noise": Image.effect_noise(size, 80),
+        "flat": Image.new("L", size, 90),
+        "ramp": Image.linear_gradient("L").resize(size),
+    }[content].convert(mode)
+    options = {
+        "quality": data.draw(st.integers(1, 100)),
+        "subsampling": data.draw(st.integers(0, 2)),
+        "optimize": data.draw(st.booleans()),
+        "progressive": data.draw(st.booleans()),
+        "restart_marker_blocks": data.draw(st.sampled_from([0, 1, 5])),
+    }
+    coded = encoded(image, "JPEG", **options)
+    with Image.open(io.BytesIO(coded)) as plain:
+        shown = plain if mode == "CMYK" else plain.convert("RGB")
+        head = f"{shown.mode} {size[0]} {size[1]}\n".encode()
+        expected = hashlib.sha256(head + shown.tobytes()).hexdigest()
+    assert pixels_of(tmp_path_factory.mktemp("sound"), coded) == expected
+
+
 def test_a_file_that_is_far_too_long_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "input.jpg").open("wb") as file:
         file.write(encoded(picture(), "JPEG"))

@@ -48,6 +48,8 @@ class Stream:
         frames: Frames of an animated PNG, else 1.
         has_pixels: Whether the header is whole and pixel data begins.
         has_end: Whether the mark is there that ends the file.
+        scan: Where in `pixels` the coded pixels begin and end, of a JPEG that has all of them in one Huffman-coded scan
+            without restart markers, as nearly all have; None for others.
         is_damaged: Whether a checksum does not fit what the pixels need; only PNG has them.
     """
 
@@ -57,6 +59,7 @@ class Stream:
     frames: int
     has_pixels: bool
     has_end: bool
+    scan: tuple[int, int] | None = None
     is_damaged: bool = False
 
 
@@ -82,8 +85,26 @@ def orientation(tiff: bytes) -> int:
     return 1
 
 
+def _coded_end(data: bytes, at: int) -> int:
+    """Where the coded pixels end that begin there: at the next marker, before what fills up to it."""
+    while True:
+        at = data.find(b"\xff", at)
+        if at < 0 or at + 1 >= len(data):
+            return len(data)
+        if data[at + 1] == 0x00:
+            at += 2
+            continue
+        return at
+
+
+def _is_all_in_one(frame: bytes, scan: bytes) -> bool:
+    """Whether a sequential, Huffman-coded frame (SOF0, SOF1) has all components in this scan (T.81 B.2.2, B.2.3)."""
+    return frame[1:2] in (b"\xc0", b"\xc1") and frame[9:10] == scan[4:5]
+
+
 def _jpeg(data: bytes) -> Stream:
     kept, turned, at = [data[:2]], 1, 2
+    frame, restarts = b"", False
     while at + 4 <= len(data):
         if data[at] != 0xFF or data[at + 1] in (0x00, 0xFF):
             at += 1
@@ -96,8 +117,18 @@ def _jpeg(data: bytes) -> Stream:
             continue
         if marker == 0xDA:
             whole = b"".join([*kept, data[at:]])
-            return Stream("JPEG", whole, turned, 1, has_pixels=True, has_end=data.rfind(b"\xff\xd9", at) > 0)
+            has_end = data.rfind(b"\xff\xd9", at) > 0
+            scan = None
+            if has_end and not restarts and _is_all_in_one(frame, data[at : at + 5]):
+                begin = at + 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+                moved = len(whole) - len(data)
+                scan = begin + moved, _coded_end(data, begin) + moved
+            return Stream("JPEG", whole, turned, 1, has_pixels=True, has_end=has_end, scan=scan)
         stop = at + 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+        if marker == 0xDD:
+            restarts = int.from_bytes(data[at + 4 : at + 6], "big") > 0
+        elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            frame = data[at:stop]
         if marker != 0xE1:
             kept.append(data[at:stop])
         elif turned == 1 and data.startswith(_EXIF_HEAD, at + 4):
@@ -123,7 +154,7 @@ def _png(data: bytes) -> Stream:
         has_pixels = has_pixels or kind == b"IDAT"
         has_end = kind == b"IEND" and stop <= len(data)
         at = stop
-    return Stream("PNG", b"".join(kept), turned, frames, has_pixels, has_end, is_damaged)
+    return Stream("PNG", b"".join(kept), turned, frames, has_pixels, has_end, is_damaged=is_damaged)
 
 
 def take_apart(data: bytes) -> Stream | None:

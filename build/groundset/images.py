@@ -40,6 +40,12 @@ ASPECT_SHARE = 0.01
 ASPECT_PX = 1.0
 # ours: photographs of these sources have a few megabytes; more than this is something else, and is not read into memory
 MAX_PHOTOGRAPH_BYTES = 2**28
+# bytes that libjpeg reads ahead of the code it decodes: it fills a register of 64 bits
+AHEAD_BYTES = 8
+# ours: so many bytes after the last pixel are damage, fewer are some encoder's padding
+LEFT_OVER_BYTES = 16
+# no code of a JPEG consists of ones, so a decoder that reads this makes no pixels of it
+FILLER = b"\xfe" * 16
 # modes that a viewer shows as 8 bits a channel, so that the same picture may be stored in several of them
 _SAME_IN_RGB = {"1", "L", "LA", "P", "PA", "RGB", "RGBA"}
 
@@ -144,11 +150,33 @@ def _size_fault(stream: Stream, size: tuple[int, int], frame: tuple[float, float
     return detail
 
 
-def _opened(stream: Stream) -> JpegImageFile | PngImageFile | None:
+class _Metered(io.BytesIO):
+    """The pixels of a JPEG, handed out so that it shows how much of its scan the decoder asks for."""
+
+    def __init__(self, pixels: bytes, begin: int, end: int) -> None:
+        super().__init__(pixels[:end] + FILLER + pixels[end:])
+        self._end = end
+        # where a read may not go on; none lies in the header
+        self._bounds = [max(begin, end - LEFT_OVER_BYTES), *range(end, end + len(FILLER) + 1, 4)]
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        at = self.tell()
+        most = next((bound - at for bound in self._bounds if bound > at), -1)
+        return super().read(size if most < 0 or (size is not None and 0 <= size < most) else most)
+
+    def fault(self) -> str:
+        """What does not fit, once the last pixel has been decoded; empty if nothing."""
+        beyond = self.tell() - self._end
+        if beyond > AHEAD_BYTES:
+            return "its coded pixels end before the last pixel; decoders make up the rest"
+        return "coded pixels are left over after the last pixel: they are damaged" if beyond < 0 else ""
+
+
+def _opened(stream: Stream, file: io.BytesIO | None = None) -> JpegImageFile | PngImageFile | None:
     """The header, read; None if it is broken."""
     reader: Callable[[Any], Any] = JpegImageFile if stream.format == "JPEG" else PngImageFile
     try:
-        image: JpegImageFile | PngImageFile = reader(io.BytesIO(stream.pixels))
+        image: JpegImageFile | PngImageFile = reader(file or io.BytesIO(stream.pixels))
     except _BROKEN:
         return None
     return image
@@ -250,7 +278,8 @@ def measure(
     if not stream.has_end:
         where = "before its pixels do" if stream.has_pixels else "in its header"
         return reject("truncated", f"the {stream.format} ends {where}")
-    image = _opened(stream)
+    meter = None if stream.scan is None else _Metered(stream.pixels, *stream.scan)
+    image = _opened(stream, meter)
     if image is None:
         return reject("not_an_image", f"the {stream.format} header is broken")
     width, height = image.size
@@ -271,6 +300,8 @@ def measure(
         image.load()
     except _BROKEN:
         return reject("broken_pixels", "the pixels cannot be decoded")
+    if meter is not None and meter.fault():
+        return reject("broken_pixels", meter.fault())
     if turned is None:
         return reject("unreadable", "its pixels are sound, but Pillow, with which readers open it, refuses the file")
     return Photograph(
