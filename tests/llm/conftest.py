@@ -1,0 +1,260 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A server on the loopback interface that shows what a real one will not show on demand, and the parts of a run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groundset.llm import pacing
+from groundset.llm.config import Config
+from groundset.llm.forms import Form, form
+from groundset.llm.journal import Journal
+from groundset.llm.request import Message, Request
+
+KEY_ENV = "GROUNDSET_TEST_KEY"
+PLANTED = "planted-0123456789-abcdefghij"
+
+_QUESTION = {
+    "type": "object",
+    "properties": {"id": {"type": "integer"}, "content": {"type": "string"}},
+    "required": ["id", "content"],
+    "additionalProperties": False,
+}
+SENT = {
+    "type": "object",
+    "properties": {"target": {"type": "string"}, "questions": {"type": "array", "items": _QUESTION}},
+    "required": ["target", "questions"],
+    "additionalProperties": False,
+}
+_EACH_ID = [{"contains": {"properties": {"id": {"const": number}}}} for number in range(1, 11)]
+FULL = {
+    **SENT,
+    "properties": {
+        "target": {"type": "string", "minLength": 1},
+        "questions": {"type": "array", "items": _QUESTION, "minItems": 10, "maxItems": 10, "allOf": _EACH_ID},
+    },
+}
+
+
+def ten(target: str = "the dog") -> dict[str, Any]:
+    """An answer that keeps the full schema."""
+    return {"target": target, "questions": [{"id": n, "content": f"Is {target} at {n}?"} for n in range(1, 11)]}
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the server does about one request.
+
+    Attributes:
+        status: The status.
+        body: The body; by default an answer with `content`.
+        headers: Further headers.
+        content: What the model writes.
+        finish: Why it stops.
+        refusal: What it says where it refuses.
+        delay_s: How long it takes.
+        cut: None; `before` the head, or `within` the body, the connection is cut.
+    """
+
+    status: int = 200
+    body: bytes | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    content: str | None = None
+    finish: str | None = "stop"
+    refusal: str | None = None
+    delay_s: float = 0.0
+    cut: str | None = None
+
+    def to_bytes(self) -> bytes:
+        if self.body is not None:
+            return self.body
+        message = {"role": "assistant", "content": self.content, "refusal": self.refusal}
+        choice = {"index": 0, "finish_reason": self.finish, "message": message}
+        usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+        answer = {"id": "x", "object": "chat.completion", "created": 1, "model": "served-1", "choices": [choice]}
+        return json.dumps({**answer, "usage": usage}).encode()
+
+
+def good(target: str = "the dog") -> Reply:
+    return Reply(content=json.dumps(ten(target)))
+
+
+def error(status: int, code: str = "", message: str = "", **headers: str) -> Reply:
+    body = json.dumps({"error": {"message": message, "code": code or None, "type": None, "param": None}}).encode()
+    return Reply(status=status, body=body, headers={name.replace("_", "-"): value for name, value in headers.items()})
+
+
+Script = Callable[[str, int, dict[str, Any]], Reply]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request that the server got: its question, its body and its headers."""
+
+    question: str
+    body: dict[str, Any]
+    headers: dict[str, str]
+    path: str
+
+
+class Server:
+    """Serves in a thread of its own; `script` says what to do about question, number of times asked, and body."""
+
+    # test modules cannot import this one
+    reply, good, error, ten = Reply, staticmethod(good), staticmethod(error), staticmethod(ten)
+
+    def __init__(self) -> None:
+        self.script: Script = lambda question, number, body: good()
+        self.asked: list[Asked] = []
+        self.counts: Counter[str] = Counter()
+        self.at_once = self.most_at_once = 0
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        start = asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self._server = asyncio.run_coroutine_threadsafe(start, self._loop).result()
+        self.port: int = self._server.sockets[0].getsockname()[1]
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def close(self) -> None:
+        def end() -> None:
+            self._server.close()
+            for task in asyncio.all_tasks(self._loop):
+                task.cancel()
+            self._loop.call_soon(self._loop.stop)
+
+        self._loop.call_soon_threadsafe(end)
+        self._thread.join()
+        self._loop.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            while await self._serve_one(reader, writer):
+                pass
+        writer.close()
+
+    async def _serve_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        pairs = [line.split(": ", 1) for line in head[1:] if ": " in line]
+        headers = {name.lower(): value for name, value in pairs}
+        body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))) or b"{}")
+        question = question_of(body)
+        self.counts[question] += 1
+        self.asked.append(Asked(question, body, headers, head[0].split(" ")[1]))
+        reply = self.script(question, self.counts[question], body)
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            await asyncio.sleep(reply.delay_s)
+        finally:
+            self.at_once -= 1
+        if reply.cut == "before":
+            return False
+        content = reply.to_bytes()
+        told = {"content-type": "application/json", "content-length": str(len(content)), **reply.headers}
+        lines = [f"HTTP/1.1 {reply.status} {HTTPStatus(reply.status).phrase}", *(f"{k}: {v}" for k, v in told.items())]
+        writer.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
+        writer.write(content[: len(content) // 2] if reply.cut == "within" else content)
+        await writer.drain()
+        return reply.cut is None
+
+
+def question_of(body: dict[str, Any]) -> str:
+    """The last text of a request of either API."""
+    messages = body.get("messages") or body.get("input") or [{"content": ""}]
+    content = messages[-1]["content"]
+    return str(content if isinstance(content, str) else next(part["text"] for part in content if "text" in part))
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    made = Server()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def config(server: Server, monkeypatch: pytest.MonkeyPatch) -> Config:
+    monkeypatch.setenv(KEY_ENV, PLANTED)
+    return Config(
+        api="chat",
+        base_url=server.url,
+        model="writer-1",
+        parameters={"temperature": 0.5},
+        max_tokens_name="max_completion_tokens",
+        max_tokens=100,
+        longest_side_px=0,
+        jpeg_quality=90,
+        max_tokens_limit=400,
+        attempts=3,
+        key_env=KEY_ENV,
+        concurrency=8,
+        requests_per_minute=0,
+        tokens_per_minute=0,
+        connect_timeout_s=5.0,
+        request_timeout_s=20.0,
+        failures=4,
+        failed_requests=3,
+        first_wait_s=0.01,
+        max_wait_s=0.05,
+        max_retry_after_s=60.0,
+    )
+
+
+@pytest.fixture
+def questions() -> Form:
+    return form("questions", SENT, FULL)
+
+
+@pytest.fixture
+def ask_for(questions: Form) -> Callable[..., Request]:
+    """Makes a request out of its question."""
+
+    def make(question: str, **changes: Any) -> Request:
+        messages = (Message("system", ("You write questions.",)), Message("user", (question,)))
+        return replace(Request(messages, questions, "v1", label=question), **changes)
+
+    return make
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    with Journal(tmp_path / "journal.sqlite") as made:
+        yield made
+
+
+@dataclass
+class FakeTime:
+    """A clock that waits for nothing and remembers what it was asked to wait."""
+
+    now: float = 1000.0
+    waits: list[float] = field(default_factory=list)
+
+    async def sleep(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        self.now += seconds
+        await asyncio.sleep(0)
+
+    @property
+    def clock(self) -> pacing.Clock:
+        return pacing.Clock(lambda: self.now, lambda: self.now, self.sleep)
+
+
+@pytest.fixture
+def fake_time() -> FakeTime:
+    return FakeTime()
