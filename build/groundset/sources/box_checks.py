@@ -40,21 +40,22 @@ Edges = NDArray[np.float64]
 
 
 def is_size(width: float | None, height: float | None) -> bool:
-    """Whether width and height, in pixels, can be those of a photograph."""
-    return all(side is not None and SIDE_PX[0] <= side <= SIDE_PX[1] for side in (width, height))
+    """Whether width and height, in pixels, can be those of a photograph; 1 x 1 is the frame of boxes without one."""
+    sides = (width, height)
+    return sides != (1, 1) and all(side is not None and SIDE_PX[0] <= side <= SIDE_PX[1] for side in sides)
 
 
 def are_sizes(sizes: Sizes) -> NDArray[np.bool_]:
     """Which sizes can be those of photographs; NaN cannot; shape (n,)."""
     fits = (sizes >= SIDE_PX[0]) & (sizes <= SIDE_PX[1])
-    return np.asarray(fits.all(axis=1))
+    return np.asarray(fits.all(axis=1) & (sizes != 1.0).any(axis=1))
 
 
 def box_values(boxes: Sequence[Sequence[float]] | Boxes) -> Boxes:
     """Boxes as the file writes them; shape (n, 4). Absurd values are cut, so that they stay absurd but finite."""
     values = np.asarray(boxes, dtype=np.float64).reshape(-1, 4)
     # one zero, not two
-    if np.abs(values).max(initial=0.0) > COORDINATE or (np.signbit(values) & (values == 0)).any():
+    if _largest(values) > COORDINATE or (np.signbit(values) & (values == 0)).any():
         values = np.clip(values, -COORDINATE, COORDINATE) + 0.0
     return values
 
@@ -114,10 +115,18 @@ def misfit_share(boxes: Boxes, sizes: Sizes) -> float:
     return float(misfits(shorter_side(boxes), outside_px(boxes, sizes)).mean()) if len(boxes) else 0.0
 
 
+def _largest(boxes: Boxes) -> float:
+    """The largest absolute value."""
+    return max(float(boxes.max(initial=0.0)), -float(boxes.min(initial=0.0)))
+
+
 def normalised_share(boxes: Boxes) -> float:
     """Share of the boxes that are fractions of at most 1, as shares of an image are."""
     # pixels may be fractions too, but hardly ever all four of a box within the first one
-    return float(((np.abs(boxes).max(axis=1) <= 1) & (boxes % 1 != 0).any(axis=1)).mean()) if len(boxes) else 0.0
+    within = np.ones(len(boxes), dtype=bool)
+    for column in range(4):
+        within &= np.abs(boxes[:, column]) <= 1
+    return int((boxes[within] % 1 != 0).any(axis=1).sum()) / max(len(boxes), 1)
 
 
 def require_convention(

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from groundset import arrow_columns, licences
@@ -41,18 +40,16 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class _Images:
-    """The images that stay, in the order of the file.
+    """The images that stay, in the order of the table.
 
     Attributes:
         id: Ids of the source; shape (n,).
         size: Width and height in pixels; shape (n, 2).
-        rank: Each image's row in the table; shape (n,).
         table: The table, sorted.
     """
 
     id: Integers
     size: Numbers
-    rank: Integers
     table: pa.Table
 
 
@@ -84,6 +81,10 @@ def _sizes(images: Sequence[Image]) -> Numbers:
 def _image_table(
     images: Sequence[Image], entries: Sequence[LicenceEntry], source_name: str
 ) -> tuple[_Images, list[Verdict]]:
+    ids = np.array([image.id for image in images], dtype=np.int64)
+    # records are sorted with less work than the rows of a table
+    order = integer_keys.order_of_texts(np.zeros(len(ids), dtype=np.int64), ids)
+    images, ids = [images[place] for place in order.tolist()], np.take(ids, order)
     addresses = {entry.id: entry.url for entry in entries}
     known = {entry.id: licences.by_address(entry.url) for entry in entries}
     spdx = {number: licence.spdx for number, licence in known.items() if licence}
@@ -94,16 +95,17 @@ def _image_table(
             if number is not None and number not in spdx:
                 detail = f"licence {number}: " + (addresses.get(number) or "no address in the file's licence table")
                 flagged.append(Verdict(coco_file.image_id(image.id), "image", "unknown_licence", detail, hard=False))
-    ids, sizes = np.array([image.id for image in images], dtype=np.int64), _sizes(images)
+    names = [image.file_name for image in images]
+    flagged += _shared_names(images) if len(set(names)) < len(names) else []
+    sizes = _sizes(images)
     photos, pages = licences.photo_pages_from_flickr([image.flickr_url for image in images])
-    image_ids = arrow_columns.id_texts("coco-", ids)
     nothing = pa.nulls(len(images), pa.string())
     columns = {
-        "image_id": image_ids,
+        "image_id": arrow_columns.id_texts("coco-", ids),
         "source": arrow_columns.repeated("coco", len(images)),
         "source_name": arrow_columns.repeated(source_name, len(images)),
         "source_image_id": arrow_columns.id_texts("", ids),
-        "file_name": [image.file_name for image in images],
+        "file_name": names,
         "frame_width": sizes[:, 0],
         "frame_height": sizes[:, 1],
         "licence": [None if number is None else spdx.get(number) for number in numbers],
@@ -116,10 +118,21 @@ def _image_table(
         "flickr_id": photos,
         "rotation": pa.nulls(len(images), pa.int64()),
     }
-    order = pc.sort_indices(image_ids)
-    rank = np.empty(len(images), dtype=np.int64)
-    rank[arrow_columns.values_of(order)] = np.arange(len(images))
-    return _Images(ids, sizes, rank, table("image", columns).take(order).combine_chunks()), flagged
+    return _Images(ids, sizes, table("image", columns)), flagged
+
+
+def _shared_names(images: Sequence[Image]) -> list[Verdict]:
+    by_name: dict[str, list[int]] = {}
+    for image in images:
+        by_name.setdefault(image.file_name, []).append(image.id)
+    flagged = []
+    for name, ids in by_name.items():
+        detail = f"{len(ids)} images have the file name {json_faults.shown(name)}, the first is {ids[0]}"
+        flagged += [
+            Verdict(coco_file.image_id(known), "image", "shared_file_name", detail, hard=False)
+            for known in (ids if len(ids) > 1 else ())
+        ]
+    return flagged
 
 
 def _record_id(annotation_id: int, image_id: int) -> str:
@@ -206,7 +219,7 @@ def _some(rows: Numbers, index: Integers) -> Numbers:
     return rows if len(index) == len(rows) else np.take(rows.T, index, axis=1).T
 
 
-def _read_file(path: Path, images_folder: Path | None) -> tuple[coco_file.InstancesFile[None], Annotations]:
+def _read_file(path: Path, images_folder: Path | None) -> tuple[coco_file.Surroundings, Annotations]:
     problems = []
     if images_folder is not None and not images_folder.is_dir():
         problems.append(Problem(str(images_folder), "", "", "is no folder", "it should hold the source's photographs"))
@@ -222,25 +235,21 @@ def _read_file(path: Path, images_folder: Path | None) -> tuple[coco_file.Instan
 def _object_table(
     rows: Annotations, image: Integers, kind: Integers, images: _Images, categories: Sequence[Category]
 ) -> pa.Table:
-    order = integer_keys.order_of_texts(np.take(images.rank, image), rows.id)
-    image, kinds = np.take(image, order), arrow_columns.numbers(np.take(kind, order))
-    ids, area = np.take(rows.id, order), np.take(rows.area, order)
-    corners = np.empty((len(rows), 4))
-    for place in range(4):
-        corners[:, place] = np.take(rows.bbox[place], order)
+    """Table of `schemas/object` of rows in its order."""
+    kinds = arrow_columns.numbers(kind)
     named = [category.supercategory if category.supercategory in CATEGORIES else None for category in categories]
     columns = {
-        "object_id": arrow_columns.id_texts("a", ids),
-        "image_id": images.table["image_id"].combine_chunks().take(arrow_columns.numbers(np.take(images.rank, image))),
+        "object_id": arrow_columns.id_texts("a", rows.id),
+        "image_id": images.table["image_id"].combine_chunks().take(arrow_columns.numbers(image)),
         "label": arrow_columns.texts([category.name for category in categories]).take(kinds),
         "category": arrow_columns.texts(named).take(kinds),
         "specificity": np.zeros(len(rows), dtype=np.int64),
-        "bbox_xyxy": box_array(corners),
+        "bbox_xyxy": box_array(np.ascontiguousarray(rows.bbox.T)),
         "frame_width": np.take(images.size[:, 0], image),
         "frame_height": np.take(images.size[:, 1], image),
-        "is_group": np.take(rows.iscrowd, order),
+        "is_group": rows.iscrowd,
         "is_depiction": np.full(len(rows), -1, dtype=np.int64),
-        "mask_area": arrow_columns.numbers(area + 0.0, missing=np.isnan(area)),
+        "mask_area": arrow_columns.numbers(rows.area + 0.0, missing=np.isnan(rows.area)),
     }
     return table("object", columns)
 
@@ -268,7 +277,7 @@ def read(
     Returns:
         Images and objects. Rules of images: duplicate_id, path_outside_folder, no_size. Rules of objects, in this
         order: duplicate_id, degenerate_box, unknown_category, unknown_image, image_rejected, box_outside_image. Soft:
-        area_contradicts_box, near_duplicate_box, unknown_licence.
+        area_contradicts_box, near_duplicate_box, unknown_licence, shared_file_name.
 
     Raises:
         DataError: The file cannot be read, is no instances file, or does not keep the declared box convention.
@@ -284,8 +293,10 @@ def read(
     image = integer_keys.places(rows.image_id, images.id)
     category_ids = np.array([category.id for category in content.categories], dtype=np.int64)
     kind = integer_keys.places(rows.category_id, category_ids)
-    # the place -1 is that of no image
-    sizes = np.stack([np.take(np.append(side, np.nan), image) for side in images.size.T]).T
+    sizes = np.empty((2, len(rows))).T
+    for place in range(2):
+        # the place -1 is that of no image
+        sizes[:, place] = np.take(np.append(images.size[:, place], np.nan), image)
     written, known = box_checks.box_values(rows.bbox.T), np.flatnonzero(image >= 0)
     # a box of an image without a size can still be degenerate, in whatever unit, but not be outside
     frames = sizes if len(known) == len(rows) else np.where(np.isnan(sizes), 1.0, sizes)
@@ -295,11 +306,10 @@ def read(
     housed = _some(written, known), _some(sizes, known)
     box_checks.require_convention(str(annotations), housed[0], housed[1], box_format, box_unit, misfit)
     stays, said = _judge_boxes(rows, side, outside, sizes, kind, content.images)
-    # from here on the boxes are those of the table
-    rows = replace(rows, bbox=boxes.T)
-    if not stays.all():
-        index = np.flatnonzero(stays)
-        rows, image, kind = rows.take(index), np.take(image, index), np.take(kind, index)
+    # from here on the boxes and the order are those of the table
+    kept = np.flatnonzero(stays)
+    kept = np.take(kept, integer_keys.order_of_texts(np.take(image, kept), np.take(rows.id, kept)))
+    rows, image, kind = replace(rows, bbox=boxes.T).take(kept), np.take(image, kept), np.take(kind, kept)
     return Imported(
         images=images.table,
         objects=_object_table(rows, image, kind, images, content.categories),

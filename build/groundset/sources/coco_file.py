@@ -14,19 +14,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from groundset.errors import DataError, Problem
-from groundset.sources import json_faults, json_pieces
+from groundset.schema_types import load
+from groundset.sources import json_faults, json_keys, json_pieces
 
 # small enough for a processor's cache with all that is made of it
 PIECE_BYTES = 1 << 18
 
-Rows = TypeVar("Rows")
 Record = TypeVar("Record")
 Part = TypeVar("Part")
 
@@ -79,7 +79,7 @@ class Category(msgspec.Struct, gc=False):
     """One category record."""
 
     id: Id
-    name: str
+    name: Annotated[str, msgspec.Meta(pattern=r"\S")]
     supercategory: str | None = None
 
 
@@ -90,19 +90,25 @@ class LicenceEntry(msgspec.Struct, gc=False):
     url: str | None = None
 
 
-class InstancesFile(msgspec.Struct, Generic[Rows]):
-    """An instances file, as far as it is read."""
+class _InstancesFile(msgspec.Struct):
+    images: msgspec.Raw
+    annotations: msgspec.Raw
+    categories: list[Category]
+    licenses: list[LicenceEntry] | None = None
+
+
+class _CaptionsFile(msgspec.Struct):
+    annotations: msgspec.Raw
+    images: msgspec.Raw = msgspec.Raw(b"[]")
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What an instances file holds beside its annotations."""
 
     images: list[Image]
-    annotations: Rows
     categories: list[Category]
-    licenses: list[LicenceEntry] = []
-
-
-class CaptionsFile(msgspec.Struct, Generic[Rows]):
-    """A captions file, as far as it is read."""
-
-    annotations: Rows
+    licenses: list[LicenceEntry]
 
 
 @dataclass(frozen=True)
@@ -154,13 +160,14 @@ def joined(parts: Sequence[Annotations]) -> Annotations:
     )
 
 
-def read_instances(path: Path) -> tuple[InstancesFile[None], Annotations]:
+def read_instances(path: Path) -> tuple[Surroundings, Annotations]:
     """The content of an instances file.
 
     Raises:
         DataError: The file cannot be read or is no instances file.
     """
-    content, parts = _read(path, InstancesFile, list[Annotation], columns)
+    kind = _Kind("instances", "sources/coco_instances", _InstancesFile, _no_instances)
+    content, parts = _read(path, kind, list[Annotation], columns, _occurrences)
     problems = _ambiguous(path, "categories", content.categories) + _ambiguous(path, "licenses", content.licenses)
     if problems:
         raise DataError(f"{path} cannot be read as COCO instances", problems)
@@ -173,49 +180,93 @@ def read_captions(path: Path) -> list[Caption]:
     Raises:
         DataError: The file cannot be read or is no captions file.
     """
-    _, parts = _read(path, CaptionsFile, list[Caption], list)
+    kind = _Kind("captions", "sources/coco_captions", _CaptionsFile, _no_captions)
+    _, parts = _read(path, kind, list[Caption], list, _occurrences_of_fields)
     return [row for part in parts for row in part]
 
 
+@dataclass(frozen=True)
+class _Kind:
+    """One kind of file: its name, its schema, its outermost object, and what tells another kind."""
+
+    name: str
+    schema: str
+    outline: Any
+    hint: Callable[[Any], str]
+
+
+def _occurrences(rows: Annotations) -> dict[str, int]:
+    """How many records have each key; 0 where null and missing are the same."""
+    known = dict.fromkeys(("id", "image_id", "category_id", "bbox"), len(rows))
+    told = {"area": np.isnan(rows.area), "iscrowd": rows.iscrowd < 0}
+    return known | {key: 0 if missing.any() else len(rows) for key, missing in told.items()}
+
+
+def _occurrences_of_fields(rows: Sequence[Any]) -> dict[str, int]:
+    """The same of decoded records."""
+    keys = rows[0].__struct_fields__ if rows else ()
+    return {key: 0 if None in [getattr(row, key) for row in rows] else len(rows) for key in keys}
+
+
+def _require_single_keys(text: bytes | memoryview, schema: Any, occurrences: dict[str, int]) -> None:
+    if not json_keys.are_single(text, schema, occurrences):
+        raise ValueError("a key is there twice")
+
+
+def _cut_out(document: bytes | bytearray, array: msgspec.Raw) -> bytes | bytearray:
+    """The document with nothing in the place of an array."""
+    at = document.find(array)
+    return document[:at] + b"[]" + document[at + len(memoryview(array)) :]
+
+
 def _read(
-    path: Path, document: Any, records: type[list[Record]], keep: Callable[[list[Record]], Part]
-) -> tuple[Any, list[Part]]:
+    path: Path,
+    kind: _Kind,
+    records: type[list[Record]],
+    keep: Callable[[list[Record]], Part],
+    occurrences: Callable[[Part], dict[str, int]],
+) -> tuple[Surroundings, list[Part]]:
     """The document without its annotations, and what is kept of these."""
     json_faults.require_file(path)
+    schema = load(kind.schema)
     parts: list[Part] = []
     decoder = msgspec.json.Decoder(records)
 
     def take(piece: memoryview) -> None:
-        parts.append(keep(decoder.decode(piece)))
+        part = keep(decoder.decode(piece))
+        _require_single_keys(piece, schema["properties"]["annotations"], occurrences(part))
+        parts.append(part)
 
     rest = json_pieces.each_piece(path, "annotations", take, PIECE_BYTES)
     if rest is not None:
         with contextlib.suppress(msgspec.MsgspecError, RecursionError, ValueError):
-            content = msgspec.json.decode(rest.document, type=document[str])
-            if content.annotations == rest.stand_in:
-                content.annotations = None
-                return content, parts
+            outline = msgspec.json.decode(rest.document, type=kind.outline)
+            if bytes(outline.annotations) == msgspec.json.encode(rest.stand_in):
+                return _surroundings(rest.document, outline, schema), parts
     parts.clear()
     data = json_faults.read_bytes(path)
     try:
-        content = msgspec.json.decode(data, type=document[records])
+        outline = msgspec.json.decode(data, type=kind.outline)
+        take(memoryview(outline.annotations))
+        return _surroundings(_cut_out(data, outline.annotations), outline, schema), parts
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
-        text = data.decode("utf-8")
-        del data
-        raise _not_read(path, document, text, str(error)) from None
-    parts.append(keep(content.annotations))
-    content.annotations = None
-    return content, parts
-
-
-def _not_read(path: Path, document: Any, text: str, message: str) -> DataError:
-    if document is InstancesFile:
-        name, schema, hint = "instances", "sources/coco_instances", _no_instances
-    else:
-        name, schema, hint = "captions", "sources/coco_captions", _no_captions
-    found = json_faults.document_problems(str(path), text, schema, _label, hint)
+        message = str(error)
+    text = data.decode("utf-8")
+    del data
+    found = json_faults.document_problems(str(path), text, kind.schema, _label, kind.hint)
     problems = found or [Problem(str(path), "", "", f"cannot be decoded: {message}")]
-    return DataError(f"{path} cannot be read as COCO {name}", problems)
+    raise DataError(f"{path} cannot be read as COCO {kind.name}", problems)
+
+
+def _surroundings(document: bytes | bytearray, outline: Any, schema: Any) -> Surroundings:
+    """What a document holds beside its annotations, which are cut out of it; raises ValueError if it is at fault."""
+    if json_keys.doubled(_cut_out(document, outline.images), schema):
+        raise ValueError("a key is there twice")
+    if isinstance(outline, _CaptionsFile):
+        return Surroundings([], [], [])
+    images = msgspec.json.decode(outline.images, type=list[Image])
+    _require_single_keys(memoryview(outline.images), schema["properties"]["images"], _occurrences_of_fields(images))
+    return Surroundings(images, outline.categories, outline.licenses or [])
 
 
 def _records(sketch: Any) -> list[Any]:

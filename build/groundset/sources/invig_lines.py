@@ -143,7 +143,7 @@ def decode_lines(
         ranges = splits.line_ranges(path)
     except OSError as error:
         raise DataError(f"{file} cannot be read", [Problem(file, "", "", json_faults.open_fault(error))]) from None
-    whole = json_faults.text_fault(head) if head.startswith((*json_faults.UTF16, *json_faults.MAGIC)) else ""
+    whole = json_faults.other_form(head)
     if head.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"["):
         whole = "is one JSON list; this reader takes JSON Lines, one object a line"
     if whole:

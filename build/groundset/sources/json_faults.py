@@ -13,17 +13,35 @@ import json
 import math
 import re
 import stat
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 from groundset.errors import DataError, Problem
 from groundset.schema_types import load, types
+from groundset.sources import json_keys
+from groundset.sources.json_keys import Parts
 
-Parts = tuple[str | int, ...]
-
-MAGIC = {b"PK\x03\x04": "a zip archive", b"\x1f\x8b": "a gzip archive"}
-UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# how files begin that are given in place of a text, and what they are
+_OTHER_FORMS = {
+    codecs.BOM_UTF32_LE: "UTF-32; save it as UTF-8",
+    codecs.BOM_UTF32_BE: "UTF-32; save it as UTF-8",
+    codecs.BOM_UTF16_LE: "UTF-16; save it as UTF-8",
+    codecs.BOM_UTF16_BE: "UTF-16; save it as UTF-8",
+    b"PK\x03\x04": "a zip archive; unpack it first",
+    b"\x1f\x8b": "a gzip archive; unpack it first",
+    b"BZh": "a bzip2 archive; unpack it first",
+    b"\xfd7zXZ\x00": "an xz archive; unpack it first",
+    b"\x28\xb5\x2f\xfd": "a zstd archive; unpack it first",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive; unpack it first",
+    b"Rar!\x1a\x07": "a rar archive; unpack it first",
+    b"PAR1": "a Parquet file",
+    b"\xff\xd8\xff": "a JPEG picture",
+    b"version https://git-lfs": "a pointer of Git LFS; get the file that it points to",
+    b"<": "HTML or XML, perhaps a server's error page; get the file again",
+}
+_TAR = slice(257, 262), b"ustar"
 _CHUNK = 1 << 24
 _SHOWN = 40
 _JSON_BLANKS = " \t\n\r"
@@ -69,15 +87,22 @@ def read_bytes(path: Path) -> bytes:
     return data
 
 
+def other_form(start: bytes) -> str:
+    """What a file is that begins so, where it is known and no JSON or CSV; empty otherwise."""
+    for magic, name in _OTHER_FORMS.items():
+        if start.startswith(magic):
+            return f"is {name}"
+    if start[_TAR[0]] == _TAR[1]:
+        return "is a tar archive; unpack it first"
+    return "seems to be UTF-16; save it as UTF-8" if start[:4].count(0) == 2 else ""
+
+
 def text_fault(data: bytes) -> str:
     """Why the bytes are no UTF-8 text; empty if they are."""
     if not data.strip():
         return "is empty"
-    for magic, name in MAGIC.items():
-        if data.startswith(magic):
-            return f"is {name}; unpack it first"
-    if data.startswith(UTF16):
-        return "is UTF-16; save it as UTF-8"
+    if other := other_form(data):
+        return other
     decoder = codecs.getincrementaldecoder("utf-8")()
     for start in range(0, len(data), _CHUNK):
         try:
@@ -198,6 +223,8 @@ def _wording(error: Any) -> str:
             return f"has {len(error.instance)} values, must have {kind.limit}"
         case "minLength":
             return "is empty"
+        case "pattern" if kind.pattern == r"\S":
+            return "is blank"
         case "minimum" | "maximum":
             return "does not fit 64 bits"
     return str(error.message)[: 3 * _SHOWN]
@@ -219,12 +246,17 @@ def _validator(schema: dict[str, Any]) -> Any:
 def _faults(document: Any, schema: dict[str, Any], validator: Any) -> list[tuple[Parts, str]]:
     document, found = _mended(document)
     try:
-        broken = [(tuple(error.instance_path), _wording(error)) for error in validator.iter_errors(document)]
+        errors = [(tuple(error.instance_path), error) for error in validator.iter_errors(document)]
+        mistyped = {path for path, error in errors if error.kind.name == "type"}
+        # what is of the wrong type is none of the listed values either
+        broken = [
+            (path, _wording(error)) for path, error in errors if error.kind.name != "enum" or path not in mistyped
+        ]
     except ValueError as error:
         broken = [((), f"cannot be checked: {str(error)[:80]}")]
     odd = {path for path, _ in found}
     found += [row for row in broken if row[0] not in odd]
-    return found + list(_float_ids(schema, document, ()))
+    return [*found, *_float_ids(schema, document, ()), *json_keys.faults(schema, document)]
 
 
 def _members(text: str, listed: Collection[str]) -> Iterator[tuple[str, int | None, Any]]:
@@ -232,7 +264,7 @@ def _members(text: str, listed: Collection[str]) -> Iterator[tuple[str, int | No
 
     Such a list comes as (key, None, []) and then (key, index, item) for each of its items. The text must be an object.
     """
-    decode = json.JSONDecoder().raw_decode
+    decode = json.JSONDecoder(object_pairs_hook=json_keys.object_of).raw_decode
 
     def blank(at: int) -> int:
         found = _BLANK.match(text, at)
@@ -306,12 +338,18 @@ def document_problems(
         return [Problem(file, "", json_path(path), message) for path, message in found]
     validators = {key: _validator(node) for key, node in lists.items()}
     outer: dict[str, Any] = {}
-    inner: dict[str, list[Problem]] = {}
+    inner: dict[str, list[Problem]] = {key: [] for key in lists}
+    times: Counter[str] = Counter()
     for key, index, value in _members(text, lists):
         if index is None:
-            outer[key], inner[key] = value, []
+            outer[key] = value
+            times[key] += 1
             continue
         for path, message in _faults(value, lists[key], validators[key]):
             inner[key].append(Problem(file, label(key, value), json_path((key, index, *path)), message))
-    problems = [Problem(file, "", json_path(path), message) for path, message in schema_faults(outer, schema_name)]
+    marked = json_keys.Doubled(outer)
+    marked.times = {key: count for key, count in times.items() if count > 1}
+    problems = [
+        Problem(file, "", json_path(path), message) for path, message in _faults(marked, schema, _validator(schema))
+    ]
     return problems + [problem for found in inner.values() for problem in found]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from groundset.errors import DataError, Problem
-from groundset.sources.json_faults import MAGIC, UTF16, open_fault, require_file, shown
+from groundset.sources.json_faults import open_fault, other_form, require_file, shown
 
 DELIMITERS = (",", ";", "\t")
 _LONGEST_HEADER = 1 << 16
@@ -58,13 +58,7 @@ def _first_line(path: Path) -> tuple[bytes, int]:
             start = file.read(_LONGEST_HEADER)
     except OSError as error:
         raise DataError(f"{path} cannot be read", [Problem(str(path), "", "", open_fault(error))]) from None
-    fault = ""
-    if not start.removeprefix(_BOM).strip():
-        fault = "is empty"
-    elif start.startswith(UTF16):
-        fault = "is UTF-16; save it as UTF-8"
-    else:
-        fault = next((f"is {name}; unpack it first" for magic, name in MAGIC.items() if start.startswith(magic)), "")
+    fault = other_form(start) if start.removeprefix(_BOM).strip() else "is empty"
     if fault:
         raise DataError(f"{path} cannot be read", [Problem(str(path), "", "", fault)])
     at = len(_BOM) if start.startswith(_BOM) else 0

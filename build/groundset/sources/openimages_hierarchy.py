@@ -15,7 +15,8 @@ from typing import Any
 
 from groundset.errors import DataError, Problem
 from groundset.schema import json_path
-from groundset.sources.json_faults import Parts, parse, read_bytes, shown
+from groundset.sources.json_faults import parse, read_bytes, shown
+from groundset.sources.json_keys import Parts
 
 # in the order of the design's categories
 ROOTS = {"person": "/m/01g317", "vehicle": "/m/07yv9", "animal": "/m/0jbk", "food": "/m/02wbm"}

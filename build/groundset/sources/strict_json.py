@@ -13,6 +13,7 @@ from typing import Any
 
 from groundset.schema import json_path
 from groundset.sources import json_faults
+from groundset.sources.json_keys import Parts
 
 Pairs = list[tuple[str, Any]]
 
@@ -21,11 +22,9 @@ class _Object(Pairs):
     """An object as its file writes it, pair by pair."""
 
 
-def _every_doubled_key(text: str) -> list[tuple[json_faults.Parts, str]]:
-    found: list[tuple[json_faults.Parts, str]] = []
-    todo: list[tuple[Any, json_faults.Parts]] = [
-        (json.loads(text, object_pairs_hook=_Object, parse_int=str, parse_float=str), ())
-    ]
+def _every_doubled_key(text: str) -> list[tuple[Parts, str]]:
+    found: list[tuple[Parts, str]] = []
+    todo: list[tuple[Any, Parts]] = [(json.loads(text, object_pairs_hook=_Object, parse_int=str, parse_float=str), ())]
     while todo:
         value, path = todo.pop()
         if isinstance(value, _Object):
