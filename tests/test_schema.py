@@ -397,4 +397,4 @@ def test_fields_may_be_left_out_on_purpose() -> None:
     assert [p.path for p in schema.table_problems("fpco_dialogue", table)] == ["$.credit", "$.image", "$.licence"]
     wrong = with_column(table, "writer", ["a poet"])
     (problem,) = schema.table_problems("fpco_dialogue", wrong, "f", "dialogue_id", without)
-    assert str(problem) == 'f a0 $.writer: "a poet" is not one of "template", "llm"'
+    assert str(problem) == 'f a0 $.writer: "a poet" is not one of "template", "llm", "published"'

@@ -49,9 +49,18 @@ def sha256_if_there(path: Path) -> str | None:
         return None
 
 
+def plain(name: str) -> str:
+    """A file name as text: bytes that are not UTF-8 are written out.
+
+    >>> plain("1101.json")
+    '1101.json'
+    """
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def names_sha256(folder: Path) -> str:
-    """One hash over the names in a folder: another one if a file is added or taken away."""
-    names = sorted(os.fsencode(path.name) for path in folder.iterdir())
+    """One hash over the names in a folder: another one if a file is added or taken away, or takes a link's place."""
+    names = sorted(os.fsencode(path.name) + (b"/link" if path.is_symlink() else b"") for path in folder.iterdir())
     return sha256_bytes(b"".join(name + b"\0" for name in names))
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +15,19 @@ from groundset import schema
 from groundset.errors import Problem, UsageError
 from groundset.licences import by_spdx, load_table
 
-PATHS = ("annotations", "images", "photograph_metadata", "image_metadata", "class_descriptions", "hierarchy")
+PATHS = (
+    "annotations",
+    "images",
+    "completions",
+    "photograph_metadata",
+    "image_metadata",
+    "class_descriptions",
+    "hierarchy",
+)
+
+
+def _is_published(content: Mapping[str, Any]) -> bool:
+    return bool(content.get("writer", {}).get("kind") == "published")
 
 
 @dataclass(frozen=True)
@@ -35,6 +48,11 @@ class Manifest:
     def benchmark(self) -> str:
         """`candvg` or `fpco-dialog`."""
         return str(self.content["benchmark"])
+
+    @property
+    def is_published(self) -> bool:
+        """Whether the texts are published ones, which nothing writes."""
+        return _is_published(self.content)
 
     @property
     def title(self) -> str:
@@ -75,9 +93,14 @@ _FORMS = {
 }
 
 
+_TOGETHER = 'writer.kind = "published" and a source of kind "fpco-published" go together, with a filter of their own'
+
+
 def _hint(where: str, message: str) -> str:
     if "JSON does not know" in message:
         return "write it in quotes"
+    if re.fullmatch(r"\$\.sources\[[0-9]+\]\.kind", where) and "fpco-published" in message:
+        return _TOGETHER
     key = where.rpartition(".")[2].partition("[")[0]
     return _FORMS.get(key, "") if "does not match" in message else ""
 
@@ -91,15 +114,7 @@ def _paths(source: Mapping[str, Any], where: str) -> list[tuple[str, str]]:
     return found
 
 
-def _meaning_problems(content: Mapping[str, Any], file: str) -> list[Problem]:
-    problems = []
-    names = [source["name"] for source in content["sources"]]
-    for index, source in enumerate(content["sources"]):
-        if names.index(source["name"]) != index:
-            problems.append(Problem(file, "", f"$.sources[{index}].name", f"a second source {source['name']!r}"))
-        for where, path in _paths(source, f"$.sources[{index}]"):
-            if leaves_folder(path):
-                problems.append(Problem(file, "", where, f"{path!r} leaves the source root", "give a path below it"))
+def _crossed_limits(content: Mapping[str, Any], file: str) -> list[Problem]:
     rules = content["filter"]
     ordered = {
         "candvg": [("min_candidates", "max_candidates")],
@@ -109,9 +124,34 @@ def _meaning_problems(content: Mapping[str, Any], file: str) -> list[Problem]:
             ("separated_max_overlap", "overlapping_min_overlap"),
         ],
     }
-    for low, high in ordered[content["benchmark"]]:
-        if rules[low] > rules[high]:
-            problems.append(Problem(file, "", f"$.filter.{low}", f"{rules[low]} is above {high} = {rules[high]}"))
+    return [
+        Problem(file, "", f"$.filter.{low}", f"{rules[low]} is above {high} = {rules[high]}")
+        for low, high in ordered[content["benchmark"]]
+        if rules[low] > rules[high]
+    ]
+
+
+def _published_problems(content: Mapping[str, Any], file: str) -> list[Problem]:
+    problems = []
+    if len(content["sources"]) > 1:
+        told = f"{len(content['sources'])} published sets; a build takes one"
+        problems.append(Problem(file, "", "$.sources", told, "give each set a manifest of its own"))
+    if content["source_root"]["kind"] == "miniworld":
+        told = "the miniature world holds no published records"
+        problems.append(Problem(file, "", "$.source_root.kind", told, 'set kind = "folder" and the path of the set'))
+    return problems
+
+
+def _meaning_problems(content: Mapping[str, Any], file: str) -> list[Problem]:
+    problems = []
+    names = [source["name"] for source in content["sources"]]
+    for index, source in enumerate(content["sources"]):
+        if names.index(source["name"]) != index:
+            problems.append(Problem(file, "", f"$.sources[{index}].name", f"a second source {source['name']!r}"))
+        for where, path in _paths(source, f"$.sources[{index}]"):
+            if leaves_folder(path):
+                problems.append(Problem(file, "", where, f"{path!r} leaves the source root", "give a path below it"))
+    problems += _published_problems(content, file) if _is_published(content) else _crossed_limits(content, file)
     for index, name in enumerate(content["decisions"]["files"]):
         if PurePosixPath(name).is_absolute():
             told = f"{name!r} is a path of one machine"
@@ -162,6 +202,9 @@ def read(path: Path, sources: Path | None = None, *, needs_sources: bool = True)
         raise UsageError(f"{file}: the manifest is nested too deeply") from None
     wrong = schema.errors("manifest", content)
     problems = [Problem(file, "", where, message, _hint(where, message)) for where, message in wrong]
+    if any(problem.hint == _TOGETHER for problem in problems):
+        # the limits of the other kind of build: what is wrong with them follows
+        problems = [problem for problem in problems if not problem.path.startswith("$.filter")]
     problems = problems or _meaning_problems(content, file)
     if problems:
         raise UsageError(f"{file}: the manifest is wrong; problems found: {len(problems)}", problems)

@@ -32,6 +32,10 @@ CONFIG = (
     "decisions",
     "card",
 )
+WRITERS = {
+    "template": "groundset's template writer, a small grammar over label, place and measured colour",
+    "published": "whoever made the published set; its records do not tell",
+}
 UNITS = {"image": "images", "object": "objects", "dialogue": "dialogues", "item": "items", "sample": "samples"}
 
 
@@ -84,7 +88,12 @@ def _sources(inputs: Inputs, images: pa.Table) -> tuple[Source, ...]:
 
 
 def facts(
-    inputs: Inputs, stages: Sequence[Stage], dialogues: pa.Table, images: pa.Table, statistics: Mapping[str, Any]
+    inputs: Inputs,
+    stages: Sequence[Stage],
+    dialogues: pa.Table,
+    images: pa.Table,
+    statistics: Mapping[str, Any],
+    limits: Sequence[str] = (),
 ) -> Facts:
     """All that the card tells, from the manifest and the stages' tables.
 
@@ -94,6 +103,7 @@ def facts(
         dialogues: Released dialogues, with their stratum.
         images: Released images.
         statistics: Further counts to tell.
+        limits: Further limitations to tell, beside the manifest's.
     """
     config, card = inputs.config, inputs.config["card"]
     writer = config.get("writer", {}).get("kind", "")
@@ -109,7 +119,7 @@ def facts(
         sources=_sources(inputs, images),
         annotators=card["annotators"],
         annotator_pay=card["annotator_pay"],
-        limitations=tuple(card["limitations"]),
+        limitations=(*card["limitations"], *limits),
         biases=tuple(card["biases"]),
         use_cases=tuple(card["use_cases"]),
         personal_information=card["personal_information"],
@@ -122,9 +132,7 @@ def facts(
         funnel=funnel(stages, inputs.tables),
         strata=_strata(inputs, dialogues, "stratum"),
         statistics=tuple(statistics.items()),
-        writer={"template": "groundset's template writer, a small grammar over label, place and measured colour"}.get(
-            writer, writer
-        ),
+        writer=WRITERS.get(writer, writer),
         groundset_version=__version__,
         libraries=library_versions(),
     )
@@ -162,6 +170,7 @@ def package(
     tables: Mapping[str, pa.Table],
     images: pa.Table,
     statistics: Mapping[str, Any],
+    limits: Sequence[str] = (),
 ) -> Output:
     """The release folder, as the stage's output.
 
@@ -171,6 +180,7 @@ def package(
         tables: Config to its rows, without photographs.
         images: Table of `schemas/release_image`.
         statistics: Further counts for the card.
+        limits: Further limitations for the card.
     """
     folders = {source["name"]: inputs.source_root / source["images"] for source in inputs.config["sources"]}
     places = inputs.tables["40_images/photographs"].select(["image_id", "path"]).to_pylist()
@@ -180,7 +190,7 @@ def package(
         for row in places
         if row["image_id"] in source_of
     }
-    told = facts(inputs, stages, tables["dialogues"], images, {**statistics, **_decision_counts(inputs)})
+    told = facts(inputs, stages, tables["dialogues"], images, {**statistics, **_decision_counts(inputs)}, limits)
     digests, read = _digests(inputs)
     fill = partial(
         write_release,

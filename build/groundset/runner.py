@@ -19,12 +19,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from groundset import lock, shortfalls, source_files
+from groundset import benchmarks, pinning, shortfalls
 from groundset.asking import TRUTH
-from groundset.candvg import pipeline as candvg_pipeline
 from groundset.errors import DataError, Problem, UsageError, WaitingForPeopleError
 from groundset.files import canonical_json, fresh_folder, replace_folder, sha256_file, write_table
-from groundset.fpco import pipeline as fpco_pipeline
 from groundset.manifest import Manifest
 from groundset.miniworld.write import write_world
 from groundset.schema_types import arrow_schema
@@ -42,19 +40,8 @@ from groundset.stage import (
 )
 from groundset.waiting import usual_work, waits_for, what_to_do
 
-STAGES = {"candvg": candvg_pipeline.STAGES, "fpco-dialog": fpco_pipeline.STAGES}
 REFILL = "refill/rejected"
 WORLD = "world.json"
-SPOILT = (
-    "missing_file",
-    "too_many_bytes",
-    "truncated",
-    "not_an_image",
-    "unsupported_format",
-    "broken_pixels",
-    "unreadable",
-    "animated",
-)
 
 Say = Callable[[str], None]
 
@@ -79,7 +66,7 @@ class Options:
 def place_of(manifest: Manifest, work: Path | None) -> Place:
     """The build's place; the work folder is `work/<name>-<version>` if none is given."""
     folder = work or usual_work(manifest)
-    stages = STAGES[manifest.benchmark]
+    stages = benchmarks.stages(manifest)
     records = {f"{stage.name}/{table}": held for stage in stages for table, held in stage.writes.items()}
     verdicts = [f"{stage.name}/{table}" for stage in stages for table in ("rejected", "flagged")]
     records |= dict.fromkeys([*verdicts, REFILL], Records("verdict"))
@@ -92,7 +79,7 @@ def stages_of(manifest: Manifest, options: Options) -> Sequence[Stage]:
     Raises:
         UsageError: The benchmark has no stage of that name.
     """
-    stages = STAGES[manifest.benchmark]
+    stages = benchmarks.stages(manifest)
     names = [stage.name for stage in stages]
     for name in (options.to, options.only):
         if name and name not in names:
@@ -132,71 +119,11 @@ def _draw_world(place: Place, say: Say) -> None:
     temporary.rmdir()
 
 
-def _pin(place: Place, options: Options, kind: str, found: lock.Pins, say: Say) -> None:
-    before = lock.read(place.manifest.lock_path)
-    after, fresh = lock.merged(before, kind, found, repin=options.repin)
-    if fresh and options.locked:
-        names = [name for name in sorted(found) if before.pins[kind].get(name) != after.pins[kind].get(name)]
-        problems = [Problem(str(before.path), f"{kind} {name}", "", "not pinned") for name in names]
-        raise DataError(f"{fresh} {kind} are not pinned, and --locked forbids to add pins", problems)
-    if fresh:
-        lock.write(after)
-        say(f"pinned {fresh} {kind} in {after.path.name}")
-
-
-def _pin_stage(place: Place, stage: Stage, options: Options, say: Say) -> None:
-    if place.manifest.is_generated:
-        return
-    receipt = read_receipt(place, stage.name)
-    files = receipt["files"] if receipt else {}
-    if stage.name == "10_import":
-        known = {key.removeprefix("source:"): digest for key, digest in files.items()}
-        found: dict[str, dict[str, Any]] = {}
-        for source in place.manifest.content["sources"]:
-            found |= source_files.pins(source, place.source_root, known)
-        _pin(place, options, "sources", found, say)
-    elif stage.name == "40_images":
-        rows = read_table(place, "40_images/photographs").to_pylist()
-        if not options.repin:
-            _refuse_spoilt_photographs(place)
-        keys = ("sha256", "bytes", "width", "height")
-        _pin(place, options, "photographs", {row["image_id"]: {key: row[key] for key in keys} for row in rows}, say)
-    elif stage.name == "70_validate":
-        decided = {}
-        for name in place.manifest.content["decisions"]["files"]:
-            digest = _decision_hash(place, name)
-            if digest is not None:
-                decided[name] = {"sha256": digest}
-        _pin(place, options, "decisions", decided, say)
-
-
-def _refuse_spoilt_photographs(place: Place) -> None:
-    """Refuses a photograph that the lock pins and that is no longer sound: another would silently take its place."""
-    pinned = lock.read(place.manifest.lock_path).pins["photographs"]
-    images = {row["item_id"]: row["image_id"] for row in read_table(place, "30_stratify/kept").to_pylist()}
-    problems = []
-    for row in read_table(place, "40_images/rejected").to_pylist():
-        image_id = images[row["record_id"]]
-        if image_id in pinned and row["rule"] in SPOILT:
-            hint = "put the pinned file back, or build with --repin if the change is meant"
-            problems.append(Problem(str(place.manifest.lock_path), f"photographs {image_id}", "", row["rule"], hint))
-    if problems:
-        raise DataError(f"{len(problems)} pinned photographs are not what was pinned", problems)
-
-
-def _decision_hash(place: Place, name: str) -> str | None:
-    for stage in reversed(STAGES[place.manifest.benchmark]):
-        receipt = read_receipt(place, stage.name)
-        if receipt and receipt["files"].get(f"manifest:{name}"):
-            return str(receipt["files"][f"manifest:{name}"])
-    return None
-
-
 def _step(place: Place, stage: Stage, options: Options, say: Say) -> Output | None:
     reason = why_stale(place, stage)
     if reason is None:
         say(f"{stage.name}: up to date")
-        _pin_stage(place, stage, options, say)
+        pinning.pin_stage(place, stage, say, locked=options.locked, repin=options.repin)
         return None
     missing = [table for table in stage.reads if not (place.work / f"{table}.parquet").is_file()]
     if missing:
@@ -224,7 +151,7 @@ def _step(place: Place, stage: Stage, options: Options, say: Say) -> Output | No
     flagged = ", ".join(f"{rule} {count}" for rule, count in (receipt["flagged"] if receipt else {}).items())
     if flagged:
         say(f"{stage.name}: flagged, not rejected: {flagged}")
-    _pin_stage(place, stage, options, say)
+    pinning.pin_stage(place, stage, say, locked=options.locked, repin=options.repin)
     return output
 
 
@@ -258,28 +185,12 @@ def _refill_is_settled(place: Place, stages: Sequence[Stage]) -> bool:
 
 def _require_earlier(place: Place, stage: Stage) -> None:
     """Refuses to run a stage alone on what earlier stages made of another manifest, other files or other code."""
-    earlier = STAGES[place.manifest.benchmark]
+    earlier = benchmarks.stages(place.manifest)
     for before in earlier[: earlier.index(stage)]:
         reason = why_stale(place, before)
         if reason is not None:
             hint = f"{before.name} has to run first: {reason}"
             raise UsageError(f"{stage.name} cannot run alone, as it would read what is out of date; {hint}")
-
-
-def _refuse_changed_pins(place: Place) -> None:
-    """Refuses sources and decision files that differ from their pins before anything reads them."""
-    pinned = lock.read(place.manifest.lock_path)
-    sources: dict[str, dict[str, Any]] = {}
-    for source in place.manifest.content["sources"]:
-        sources |= source_files.pinned(source, place.source_root, pinned.pins["sources"])
-    decided = {}
-    for name in place.manifest.content["decisions"]["files"]:
-        path = place.manifest.path.parent / name
-        if name in pinned.pins["decisions"] and path.is_file():
-            decided[name] = {"sha256": sha256_file(path)}
-    problems = lock.differences(pinned, "sources", sources) + lock.differences(pinned, "decisions", decided)
-    if problems:
-        raise DataError(f"{len(problems)} pinned files have changed", problems)
 
 
 def _run_refilling(place: Place, stages: Sequence[Stage], options: Options, say: Say) -> None:
@@ -307,11 +218,28 @@ def _run_refilling(place: Place, stages: Sequence[Stage], options: Options, say:
         raise WaitingForPeopleError(what_to_do(place, stage, count))
 
 
+def _refuse_nothing(place: Place, stage: Stage) -> None:
+    """Ends a build of which nothing is left: what follows would only fail later and say less."""
+    receipt = read_receipt(place, stage.name)
+    for kind in ("item", "dialogue"):
+        told = receipt["accounts"].get(kind) if receipt else None
+        if told and told["in"] and not told["kept"]:
+            rows = read_table(place, f"{stage.name}/rejected").to_pylist()
+            first = {row["rule"]: row for row in reversed(rows) if row["kind"] == kind}
+            problems = [
+                Problem(
+                    stage.name, rule, "", f"{count} in all, such as {first[rule]['record_id']}: {first[rule]['detail']}"
+                )
+                for rule, count in told["rejected"].items()
+            ]
+            raise DataError(f"{stage.name} keeps no {kind}: it rejects all {told['in']}", problems)
+
+
 def strata(place: Place) -> tuple[Filled, ...]:
     """How far every stratum is filled, by what the last refilling stage has kept; empty before there are strata."""
     if read_receipt(place, "30_stratify") is None:
         return ()
-    last = [stage for stage in STAGES[place.manifest.benchmark] if stage.cause][-1]
+    last = [stage for stage in benchmarks.stages(place.manifest) if stage.cause][-1]
     have: Counter[str] | None = None
     if read_receipt(place, last.name) is not None:
         ((table, id_column),) = last.accounts.values()
@@ -362,7 +290,7 @@ def build(manifest: Manifest, work: Path | None, options: Options, say: Say) -> 
             told = f"the manifest is for groundset's own drawings, and {root} holds none (no {TRUTH})"
             raise UsageError(f"{manifest.path} $.source_root: {told}; use a manifest with kind = folder")
         if not manifest.is_generated and not options.repin:
-            _refuse_changed_pins(place)
+            pinning.refuse_changed(place)
         if options.only:
             _require_earlier(place, stages[0])
             output = _step(place, stages[0], replace(options, only=""), say)
@@ -373,8 +301,9 @@ def build(manifest: Manifest, work: Path | None, options: Options, say: Say) -> 
         for stage in stages:
             if not stage.cause:
                 _step(place, stage, options, say)
+                _refuse_nothing(place, stage)
             elif stage is refilling[0]:
                 _run_refilling(place, refilling, options, say)
-                if refilling[-1] is [stage for stage in STAGES[manifest.benchmark] if stage.cause][-1]:
+                if refilling[-1] is [stage for stage in benchmarks.stages(manifest) if stage.cause][-1]:
                     _tell_short(place, say)
     return place

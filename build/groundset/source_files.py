@@ -14,7 +14,7 @@ from groundset.files import canonical_json, names_sha256, sha256_bytes, sha256_f
 from groundset.sources import invig_forms
 
 # keys of a source that name files, one or a list of them
-KEYS = ("annotations", "photograph_metadata", "image_metadata", "class_descriptions", "hierarchy")
+KEYS = ("annotations", "completions", "photograph_metadata", "image_metadata", "class_descriptions", "hierarchy")
 # readers that take a folder of shards as annotations
 OF_SHARDS = ("invig",)
 
@@ -27,7 +27,7 @@ def named(source: Row) -> tuple[str, ...]:
     >>> named({"annotations": "a.json", "photograph_metadata": ["b.csv", "c.csv"], "images": "jpegs"})
     ('a.json', 'b.csv', 'c.csv')
     """
-    found = [source[key] for key in KEYS if key in source]
+    found = [source[key] for key in KEYS if source.get(key, "none") != "none"]
     return tuple(path for value in found for path in ([value] if isinstance(value, str) else value))
 
 
@@ -56,12 +56,14 @@ class Annotations:
 
 
 def annotations_of(source: Row, root: Path) -> Annotations:
-    """The annotation file of a source, or the shards of its split.
+    """The annotation file of a source, or the shards of its split; none of a published set, which is pinned as a whole.
 
     Raises:
         DataError: Nothing is there, or a folder that is none of shards.
     """
     path = root / source["annotations"]
+    if source["kind"] == "fpco-published":
+        return Annotations(source["annotations"], (), False)
     if path.is_dir() and source["kind"] in OF_SHARDS:
         shards = invig_forms.shards(path, source["split"])
         return Annotations(source["annotations"], tuple(shard.relative_to(root).as_posix() for shard in shards), True)

@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from groundset import stage as corridor
-from groundset.errors import DataError, UsageError
+from groundset.errors import DataError
 from groundset.fpco import pipeline
 from groundset.fpco.published_pipeline import STAGES
 from groundset.manifest import Manifest
@@ -288,11 +288,8 @@ def test_a_changed_file_and_a_new_one_make_the_import_stale(root: Path, tmp_path
         run(place_of(root, tmp_path / "known", sources=[{**source, "bytes": pin["bytes"]}]), "10_import")
 
 
-def test_two_sets_at_once_and_broken_ones_are_refused(root: Path, tmp_path: Path) -> None:
+def test_a_broken_set_is_refused(root: Path, tmp_path: Path) -> None:
     place = place_of(root, tmp_path / "work")
-    both = place.manifest.content["sources"] * 2
-    with pytest.raises(UsageError, match="one source"):
-        run(place_of(root, tmp_path / "both", sources=both), "10_import")
     (root / "metadata_and_questions" / "1101.json").write_bytes(b"{")
     with pytest.raises(DataError, match=r"1101\.json"):
         run(place, "10_import")

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
+from groundset import benchmarks, runner
 from groundset import manifest as manifests
-from groundset import runner
 from groundset.cli import talk
 from groundset.shortfalls import short
 from groundset.stage import read_receipt
@@ -30,7 +30,7 @@ def build(
     checked = manifests.read(manifest, sources)
     options = runner.Options(to=to, only=only, locked=locked, repin=repin)
     place = runner.build(checked, work, options, talk.sayer())
-    done = [stage.name for stage in runner.STAGES[checked.benchmark] if read_receipt(place, stage.name)]
+    done = [stage.name for stage in benchmarks.stages(checked) if read_receipt(place, stage.name)]
     release = place.work / "80_package" / "release"
     finished = "80_package" in done and not (to or only)
     if as_json:

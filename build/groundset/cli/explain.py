@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from groundset import explaining, runner
+from groundset import benchmarks, explaining, runner
 from groundset import manifest as manifests
 from groundset.cli import talk
 
@@ -38,7 +38,7 @@ def explain(
     """Show what every stage did with one record, and by which rule."""
     checked = manifests.read(manifest, sources)
     place = runner.place_of(checked, work)
-    steps = explaining.explain(place, runner.STAGES[checked.benchmark], record)
+    steps = explaining.explain(place, benchmarks.stages(checked), record)
     if as_json:
         talk.print_json([asdict(step) for step in steps])
     else:

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from groundset import lock, missing_photographs, runner
+from groundset import benchmarks, lock, missing_photographs, runner
 from groundset import manifest as manifests
 from groundset.cli import talk
 from groundset.errors import SHOWN_PROBLEMS, DataError, Problem, ServiceError, UsageError
@@ -228,7 +228,7 @@ def _take_out(sources: Sequence[Mapping[str, Any]], root: Path, say: Callable[[s
 
 def _why_not_ranked(place: Place) -> str:
     """Why the records are not ranked yet; empty if they are."""
-    for stage in runner.STAGES[place.manifest.benchmark]:
+    for stage in benchmarks.stages(place.manifest):
         why = why_stale(place, stage)
         if why is not None:
             return f"{stage.name}: {why}"

@@ -13,8 +13,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from groundset import benchmarks, runner, shortfalls
 from groundset import manifest as manifests
-from groundset import runner, shortfalls
 from groundset.cli import talk
 from groundset.stage import Place, Stage, queue_path, read_receipt, why_stale
 from groundset.waiting import waits_for
@@ -86,7 +86,7 @@ def status(
     """Show the stages, their row accounts, and what waits for whom."""
     checked = manifests.read(manifest, sources)
     place = runner.place_of(checked, work)
-    states = [stage_state(place, stage) for stage in runner.STAGES[checked.benchmark]]
+    states = [stage_state(place, stage) for stage in benchmarks.stages(checked)]
     strata = runner.strata(place)
     if as_json:
         whole = {"benchmark": checked.benchmark, "name": checked.content["name"], "version": checked.content["version"]}

@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from groundset.errors import DataError, Problem
+from groundset.files import plain
 from groundset.fpco.checks import check
 from groundset.fpco.dialogue import Dialogue, from_record
 from groundset.fpco.filter import CATEGORIES
@@ -24,7 +25,7 @@ from groundset.release.facts import CONFIGS
 from groundset.release.parquet import IMAGE_COLUMN, read_rows, shard_paths
 from groundset.schema import table_problems
 from groundset.sources import json_faults, strict_json
-from groundset.sources.fpco_files import LAYOUTS, RECORD_SUFFIX, plain
+from groundset.sources.fpco_files import LAYOUTS, RECORD_SUFFIX
 from groundset.sources.fpco_published import SCHEMA
 from groundset.sources.fpco_record import Record, faults, from_published
 from groundset.verdicts import Verdict

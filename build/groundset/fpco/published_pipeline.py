@@ -16,8 +16,8 @@ from typing import Any
 import pyarrow as pa
 
 from groundset import packaging
-from groundset.errors import DataError, Problem, UsageError
-from groundset.files import canonical_json, names_sha256, sha256_bytes
+from groundset.errors import DataError, Problem
+from groundset.files import names_sha256, sha256_if_there
 from groundset.fpco import pipeline
 from groundset.fpco.checks import check
 from groundset.fpco.dialogue import Dialogue, from_record, to_record
@@ -27,13 +27,22 @@ from groundset.fpco.writing import item_verdict
 from groundset.sampling import ranked
 from groundset.schema_types import arrow_schema
 from groundset.sources import fpco_published
+from groundset.sources.fpco_files import set_pin
 from groundset.stage import Inputs, Output, Records, Stage
 from groundset.verdicts import Verdict
 
 Row = dict[str, Any]
 
-KIND = "fpco-published"
 # without these no photograph may be released and no target shown; COCO names no authors
+NEVER_SAID = "the published records do not say which model or prompt wrote them, who reviewed them, or of which split"
+# what a released record may lack all the same, as the card says it
+UNKNOWN = {
+    "author": "the author",
+    "author_url": "the author's page",
+    "title": "the title",
+    "original_url": "the address of the file",
+    "target_object_id": "which of the source's objects the target is",
+}
 NEEDED = ("size", "source_image_id", "licence", "landing_url", "author", "target_box")
 
 
@@ -44,35 +53,37 @@ def dialogue_of(row: Mapping[str, Any]) -> Dialogue:
 
 
 def _import(inputs: Inputs) -> Output:
-    if len(inputs.config["sources"]) != 1:
-        raise UsageError("a build of published records has one source, the set; build each set on its own")
     (source,) = inputs.config["sources"]
     root = inputs.source_root
+    completions = None if source["completions"] == "none" else root / source["completions"]
     read = fpco_published.read(
         root,
         source_name=source["name"],
-        completions=None if source["completions"] == "none" else root / source["completions"],
+        completions=completions,
         records=source["annotations"],
         images=source["images"],
     )
-    pin = {
-        "sha256": sha256_bytes(canonical_json(dict(read.files))),
-        "bytes": sum((root / name).stat().st_size for name in read.files),
-    }
+    pin = set_pin(root, read.files)
     if source["bytes"] not in (0, pin["bytes"]):
-        told = f"the records and completions have {pin['bytes']} bytes, the manifest says {source['bytes']}"
+        told = f"the records and photographs have {pin['bytes']} bytes, the manifest says {source['bytes']}"
         problem = Problem(str(root), "", "", told, "get the set that the manifest names, or correct bytes")
         raise DataError("the published set is not the one that the manifest names", [problem])
     # a slash at the end: the names in the folder, so that a file that is added is seen
     folders = {
         f"source:{source[key].rstrip('/')}/": names_sha256(root / source[key]) for key in ("annotations", "images")
     }
+    # a link that was not followed is told by the folder's hash, which another kind of entry changes
+    files = {
+        f"source:{name}": digest for name, digest in read.files.items() if digest or not (root / name).is_symlink()
+    }
+    if completions is not None:
+        files[f"source:{source['completions']}"] = sha256_if_there(completions)
     return Output(
         tables={"images": read.images, "objects": read.objects, "dialogues": read.dialogues},
         verdicts=(*read.rejected, *read.flagged),
         entered=dict(read.rows_in),
-        read={**folders, **{f"source:{name}": value for name, value in {**read.files, **read.photographs}.items()}},
-        facts={"pins": {source["name"]: pin}, "lacking": dict(read.lacking)},
+        read={**folders, **files},
+        facts={"pins": {source["name"]: pin}, "lacking": dict(read.lacking), "notes": {source["name"]: [NEVER_SAID]}},
     )
 
 
@@ -185,12 +196,26 @@ def _generate(inputs: Inputs) -> Output:
     )
 
 
+def _limits(inputs: Inputs, released: pa.Table) -> tuple[str, ...]:
+    """What the published records leave open of this release, for its card."""
+    images = rows_by(inputs.tables["10_import/images"], "image_id")
+    targets = rows_by(inputs.tables["10_import/objects"], "image_id")
+    used = released["image_id"].to_pylist()
+    counts = Counter(key for name in used for key in fpco_published.lacks(images[name], targets.get(name)))
+    told = ", ".join(f"{words} ({counts[key]} of {len(used)})" for key, words in UNKNOWN.items() if counts[key])
+    return (
+        f"{NEVER_SAID[0].upper()}{NEVER_SAID[1:]}.",
+        *([f"Not known of photographs and targets: {told}."] if told else []),
+    )
+
+
 def _package(inputs: Inputs) -> Output:
     tables = {name: inputs.tables[f"70_validate/{name}"] for name in ("dialogues", "turns")}
     statistics: dict[str, Any] = {"dialogues": tables["dialogues"].num_rows, "user turns": tables["turns"].num_rows}
     for false_class, count in sorted(Counter(tables["dialogues"]["false_class"].to_pylist()).items()):
         statistics[f"dialogues with a false {false_class}"] = count
-    return packaging.package(inputs, BEFORE_PACKAGE, tables, inputs.tables["70_validate/images"], statistics)
+    images = inputs.tables["70_validate/images"]
+    return packaging.package(inputs, BEFORE_PACKAGE, tables, images, statistics, _limits(inputs, images))
 
 
 _OTHER = {stage.name: stage for stage in pipeline.STAGES}

@@ -232,7 +232,7 @@ def _origin(facts: Facts) -> str:
         for source in facts.sources
     ]
     parts = [
-        HOW_MADE[facts.benchmark],
+        HOW_MADE[next((source.kind for source in facts.sources if source.kind in HOW_MADE), facts.benchmark)],
         *([f"The questions were written by: {' '.join(facts.writer.split())}"] if facts.writer.strip() else []),
         _table(SOURCE_COLUMNS, sources, right=(5,)),
         "What each stage took in, kept and rejected:",

@@ -37,7 +37,15 @@ One row of `dialogues` is one photograph with its ten questions. The user asks t
 same question with the correct description, and `false_premise` tells whether the two differ:""",
 }
 
+# by benchmark, and for published records by the kind of their source
 HOW_MADE: Mapping[str, str] = {
+    "fpco-published": """\
+Photographs and dialogues are those of a published set: nothing was chosen by boxes, and no question was written for
+this release; an item below is one record. Each keeps its published id, after `fpco-`, and the cell that the id says:
+complexity digit, category digit, index 01 to 90 (01-30 identity, 31-60 attribute, 61-90 location). What a record does
+not say of its photograph and target comes from a file that completes the set; what stayed incomplete was left out. The
+texts are checked by rule (ten questions, the description once in each, one small edit from turn 4 on) and accepted,
+rejected or edited by the reviewers.""",
     "candvg": """\
 Dialogues about photographs are filtered by the number and the sizes of the boxes that the first utterance may mean,
 and dealt over strata by that number. Annotators then set a point on every plausible object at every turn; each point

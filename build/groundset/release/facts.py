@@ -79,7 +79,7 @@ class Source:
 
     Attributes:
         name: As the manifest names it.
-        kind: coco, openimages or invig.
+        kind: coco, openimages, invig or fpco-published.
         annotations_licence: SPDX id of the source's annotations and dialogues.
         annotations_credit: Who made them.
         url: Where the source is published; `none` for a generated one.

@@ -16,6 +16,7 @@ import pyarrow as pa
 from groundset.candvg.strata import bin_name
 from groundset.errors import Problem
 from groundset.release.facts import CONFIGS, Config
+from groundset.sources.fpco_record import PUBLISHED_PREFIX, cell_of
 
 Row = Mapping[str, Any]
 Rows = Mapping[str, list[Row]]
@@ -83,16 +84,29 @@ def image_problems(benchmark: str, rows: Rows) -> list[Problem]:
     return problems + [Problem("images", name, "", "no row uses this photograph") for name in set(images) - used]
 
 
+def _fpco_dialogue_id(row: Row) -> Iterator[tuple[str, str]]:
+    if row["writer"] == "published":
+        cell = (row["complexity_code"], row["category_code"], row["false_class"])
+        prefix, _, published_id = row["dialogue_id"].rpartition("-")
+        if prefix != PUBLISHED_PREFIX or cell_of(published_id) != cell:
+            told = f"{row['dialogue_id']!r} is not {PUBLISHED_PREFIX}- and a published id of the other columns' cell"
+            yield "$.dialogue_id", told
+        return
+    value = f"{row['image_id']}-{row['category']}-{row['false_class']}"
+    if row["dialogue_id"] != value:
+        yield "$.dialogue_id", f"{row['dialogue_id']!r} should be {value!r} by the other columns"
+
+
 def _fpco_dialogue(row: Row, image: Row | None) -> Iterator[tuple[str, str]]:
     stratum = f"{row['complexity']}-{row['category']}-{row['false_class']}"
     for key, value in (
         ("complexity_code", COMPLEXITY_CODES[row["complexity"]]),
         ("category_code", CATEGORY_CODES[row["category"]]),
         ("stratum", stratum),
-        ("dialogue_id", f"{row['image_id']}-{row['category']}-{row['false_class']}"),
     ):
         if row[key] != value:
             yield f"$.{key}", f"{row[key]!r} should be {value!r} by the other columns"
+    yield from _fpco_dialogue_id(row)
     if [question["id"] for question in row["questions"]] != list(range(1, QUESTIONS + 1)):
         yield "$.questions", f"the questions are not numbered 1 to {QUESTIONS}"
     for place, question in enumerate(row["questions"]):

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from groundset.errors import DataError, Problem
+from groundset.files import plain
 from groundset.sources import box_checks, json_faults, strict_json
-from groundset.sources.fpco_files import plain
 
 SCHEMA = "fpco_completion"
 _ID_FORMS = {

@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from groundset.errors import DataError, Problem
-from groundset.files import sha256_bytes
+from groundset.files import canonical_json, plain, sha256_bytes, sha256_if_there
 from groundset.images import header_size
 from groundset.sources import json_faults
 from groundset.verdicts import Verdict
@@ -54,15 +55,6 @@ class Files:
         """What to say where the photograph of a record is missing."""
         near = self.beside.get(name.casefold(), ())
         return f"there is no {plain(name)}{PHOTO_SUFFIX}" + (f"; beside it lies {', '.join(near)}" if near else "")
-
-
-def plain(name: str) -> str:
-    """A file name as text: bytes that are not UTF-8 are written out.
-
-    >>> plain("1101.json")
-    '1101.json'
-    """
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _hint(folder: Path, records: str, images: str) -> str:
@@ -145,3 +137,24 @@ def list_files(folder: Path, records: str, images: str) -> Files:
         others=tuple(_other(path, folder) for path in rest),
         beside=beside,
     )
+
+
+def hashes(root: Path, files: Files) -> dict[str, str | None]:
+    """Path of every record and photograph, below the root or as it was given, to its sha256.
+
+    None stands for one that was not read, or whose name is no text.
+    """
+    found = {path: sha256_if_there(path) for path in files.records.values()}
+    found |= {photo.path: photo.sha256 for photo in files.photos.values()}
+    told = {}
+    for path, digest in found.items():
+        name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+        # a name that is no text cannot be looked up again by the text that stands for it
+        told[plain(name)] = digest if plain(name) == name else None
+    return told
+
+
+def set_pin(root: Path, found: Mapping[str, str | None]) -> dict[str, Any]:
+    """The pin of a published set: one hash over its files and theirs, and their size in all."""
+    sizes = [(root / name).stat().st_size for name, digest in found.items() if digest]
+    return {"sha256": sha256_bytes(canonical_json(dict(found))), "bytes": sum(sizes)}

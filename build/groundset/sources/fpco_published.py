@@ -18,12 +18,12 @@ import pyarrow as pa
 
 from groundset import licences
 from groundset.errors import DataError, Problem
-from groundset.files import sha256_bytes, sha256_file
+from groundset.files import plain, sha256_bytes, sha256_file
 from groundset.fpco.filter import CATEGORIES, COMPLEXITIES
 from groundset.schema_types import arrow_schema
 from groundset.sources import box_checks, fpco_completions, json_faults, strict_json
 from groundset.sources.fpco_completions import Completion
-from groundset.sources.fpco_files import LAYOUTS, Files, Photo, list_files, plain
+from groundset.sources.fpco_files import LAYOUTS, Files, Photo, hashes, list_files
 from groundset.sources.fpco_record import SOURCES, Record, faults, from_published, published_text, to_published
 from groundset.sources.imported import id_text, object_record_id, sorted_verdicts
 from groundset.verdicts import Verdict
@@ -64,8 +64,7 @@ class Published:
         flagged: Soft verdicts, `lacks_...` among them.
         lacking: What the dialogues that stay lack, to the number of them that lack it.
         rows_in: Photographs, completed boxes and records, by kind: image, object, dialogue.
-        files: Records and completions file, by their path below the folder (or as it was given), to sha256.
-        photographs: The photographs that could be read, likewise.
+        files: Records and photographs, as `groundset.sources.fpco_files.hashes` tells them.
     """
 
     images: pa.Table
@@ -76,8 +75,7 @@ class Published:
     flagged: tuple[Verdict, ...]
     lacking: Mapping[str, int]
     rows_in: Mapping[str, int]
-    files: Mapping[str, str]
-    photographs: Mapping[str, str]
+    files: Mapping[str, str | None]
 
 
 def lacks(image: Mapping[str, Any], target: Mapping[str, Any] | None) -> tuple[str, ...]:
@@ -277,10 +275,6 @@ def _flags(records: Sequence[Record], files: Files, images: Mapping[str, Row]) -
     return verdicts
 
 
-def _below(folder: Path, path: Path) -> str:
-    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else str(path)
-
-
 def _table(schema_name: str, rows: Sequence[Row], sort_by: str) -> pa.Table:
     return pa.Table.from_pylist(sorted(rows, key=lambda row: str(row[sort_by])), schema=arrow_schema(schema_name))
 
@@ -341,7 +335,6 @@ def read(
     lacking, summary = _lacking(dialogue_rows, image_rows, targets)
     verdicts += [*box_verdicts, *_photo_verdicts(files, by_name, image_ids), *lacking, *files.others]
     verdicts += _flags(read_records, files, image_rows)
-    sources = [*files.records.values(), *([] if completions is None else [completions])]
     return Published(
         images=_table("image", list(image_rows.values()), "image_id"),
         objects=_table("object", list(targets.values()), "image_id"),
@@ -355,6 +348,5 @@ def read(
             "object": sum(row.target_bbox_xyxy_px is not None for row in told.values()),
             "dialogue": len(read_records),
         },
-        files={_below(folder, path): sha256_file(path) for path in sources},
-        photographs={_below(folder, photo.path): photo.sha256 for photo in files.photos.values() if photo.sha256},
+        files=hashes(folder, files),
     )

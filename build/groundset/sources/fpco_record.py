@@ -14,14 +14,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from groundset.files import plain
 from groundset.fpco.dialogue import QUESTION_COUNT, Question
 from groundset.fpco.filter import CATEGORIES, COMPLEXITIES
 from groundset.fpco.strata import FALSE_CLASSES
-from groundset.sources.fpco_files import plain
 from groundset.sources.imported import id_text
 from groundset.sources.json_faults import shown
 
 SOURCES = {"COCO": "coco", "Open Images": "openimages"}
+PUBLISHED_PREFIX = "fpco"
 _ID = re.compile(r"([1-3])([1-4])(0[1-9]|[1-8][0-9]|90)")
 _INDICES_PER_CLASS = 30
 
@@ -59,7 +60,7 @@ class Record:
     @property
     def dialogue_id(self) -> str:
         """The id of its dialogue, made from the file's name, which for a sound record is its published id."""
-        return f"fpco-{id_text(plain(self.name))}"
+        return f"{PUBLISHED_PREFIX}-{id_text(plain(self.name))}"
 
 
 def cell_of(published_id: str) -> tuple[int, int, str] | None:

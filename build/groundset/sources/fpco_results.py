@@ -21,11 +21,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from groundset.errors import DataError, Problem
-from groundset.files import sha256_file
+from groundset.files import plain, sha256_file
 from groundset.fpco.dialogue import FIRST_FALSE_TURN, QUESTION_COUNT
 from groundset.schema_types import arrow_schema
 from groundset.sources import json_faults
-from groundset.sources.fpco_files import plain
 from groundset.sources.imported import sorted_verdicts
 from groundset.verdicts import Verdict
 
