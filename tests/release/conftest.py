@@ -90,6 +90,10 @@ def image_row(image_id: str, source: str, **changes: Any) -> dict[str, Any]:
     return {**row, **changes}
 
 
+def addresses_of(images: pa.Table) -> dict[str, str | None]:
+    return dict(zip(images["image_id"].to_pylist(), images["original_url"].to_pylist(), strict=True))
+
+
 def photographs_of(image_ids: list[str], folder: Path) -> tuple[pa.Table, dict[str, Path]]:
     folder.mkdir(parents=True, exist_ok=True)
     rows, paths = [], {}
@@ -187,7 +191,7 @@ def fpco_material(folder: Path, policy: str = "permissive", **changes: Any) -> M
     ]
     images = pa.Table.from_pylist(sources, schema=arrow_schema("image"))
     photographs, paths = photographs_of(ids, folder)
-    rights = build_image_rows(images, photographs, policy)
+    rights = build_image_rows(images, photographs, policy, addresses_of(images))
     credit = {row["image_id"]: row for row in rights.to_pylist()}
     dialogues, turns = [], []
     # not in the order of the ids, so that the writer has to sort
@@ -248,7 +252,7 @@ def candvg_material(folder: Path, policy: str = "permissive", **changes: Any) ->
     ]
     images = pa.Table.from_pylist(sources, schema=arrow_schema("image"))
     photographs, paths = photographs_of(ids, folder)
-    rights = build_image_rows(images, photographs, policy)
+    rights = build_image_rows(images, photographs, policy, addresses_of(images))
     credit = {row["image_id"]: row for row in rights.to_pylist()}
     boxes = {"b0": [0.0, 0.0, 10.0, 10.0], "b1": [20.0, 0.0, 30.0, 10.0], "b2": [40.0, 20.0, 64.0, 48.0]}
     sets = {ids[0]: [["b0", "b1"], ["b0", "b1", "b2"], ["b1"]], ids[1]: [["b0", "b2"], ["b0", "b2"]]}

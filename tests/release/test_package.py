@@ -59,7 +59,7 @@ def test_image_rows_keep_credit_and_rights(fpco) -> None:
 
 def test_licence_is_read_from_the_address_and_the_page_from_the_flickr_id(fpco) -> None:
     images = with_image(fpco, "coco-101", licence=None, landing_url=None)
-    row = build_image_rows(images, fpco.photographs, "permissive").to_pylist()[0]
+    row = build_image_rows(images, fpco.photographs, "permissive", {}).to_pylist()[0]
     assert row["licence"] == "CC-BY-NC-SA-2.0"
     assert row["landing_url"] == "https://www.flickr.com/photo.gne?id=77101"
 
@@ -67,8 +67,8 @@ def test_licence_is_read_from_the_address_and_the_page_from_the_flickr_id(fpco) 
 def test_drawn_pictures_need_no_author(candvg) -> None:
     images = with_image(candvg, "invig-1a", author=None, landing_url=None, licence="CC0-1.0")
     with pytest.raises(DataError, match="credit is missing"):
-        build_image_rows(images, candvg.photographs, "permissive")
-    rows = build_image_rows(images, candvg.photographs, "permissive", drawn_sources=["invig-test"]).to_pylist()
+        build_image_rows(images, candvg.photographs, "permissive", {})
+    rows = build_image_rows(images, candvg.photographs, "permissive", {}, drawn_sources=["invig-test"]).to_pylist()
     assert rows[0]["credit"] == "drawn by groundset, CC0-1.0 (https://creativecommons.org/publicdomain/zero/1.0/)"
     assert rows[0]["embedded"]
 
@@ -84,7 +84,7 @@ def test_every_unknown_licence_and_missing_credit_is_named(fpco) -> None:
     rows = [{**row, **changes.get(row["image_id"], {})} for row in fpco.source_images.to_pylist()]
     rows = [row for row in rows if row["image_id"] != "coco-106"]
     with pytest.raises(DataError) as raised:
-        build_image_rows(pa.Table.from_pylist(rows, schema=arrow_schema("image")), fpco.photographs, "permissive")
+        build_image_rows(pa.Table.from_pylist(rows, schema=arrow_schema("image")), fpco.photographs, "permissive", {})
     assert [(problem.record, problem.message) for problem in raised.value.problems] == [
         ("coco-101", "the licence is not known: 'http://example.org/own-licence'"),
         ("coco-102", "the source states no licence"),

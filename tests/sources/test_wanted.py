@@ -214,3 +214,25 @@ def test_pinned_photographs_are_held_against_their_pin(tmp_path: Path) -> None:
 def test_archives_may_grow_by_as_much_as_text_does() -> None:
     assert wanted.max_unpacked_bytes(10) == wanted.MIN_EXPANSION_BYTES
     assert wanted.max_unpacked_bytes(10**9) == 50 * 10**9
+
+
+@pytest.mark.parametrize(
+    ("kind", "photograph_url", "address"),
+    [
+        ("coco", "none", "http://images.example/1.jpg"),
+        ("coco", "original_url", "http://images.example/1.jpg"),
+        ("openimages", "none", None),
+        ("openimages", "https://bucket.example/{split}/{source_image_id}.jpg", "https://bucket.example/test/1.jpg"),
+        ("invig", "none", None),
+    ],
+)
+def test_a_release_gives_the_address_of_the_very_file(kind: str, photograph_url: str, address: str | None) -> None:
+    source = {"name": "s", "kind": kind, "photograph_url": photograph_url, "split": "test"}
+    image = {
+        "image_id": "i",
+        "source_name": "s",
+        "source_image_id": "1",
+        "file_name": "1.jpg",
+        "original_url": "http://images.example/1.jpg",
+    }
+    assert wanted.release_addresses([image], [source]) == {"i": address}

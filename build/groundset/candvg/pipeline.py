@@ -18,6 +18,7 @@ from groundset.candvg import filter as candvg_filter
 from groundset.candvg import points, samples, screening, strata
 from groundset.release.package import build_image_rows
 from groundset.schema_types import arrow_schema
+from groundset.sources.wanted import release_addresses
 from groundset.stage import Inputs, Output, Records, Stage
 
 
@@ -113,7 +114,11 @@ def _validate(inputs: Inputs) -> Output:
     sources = inputs.config["sources"]
     drawn = [source["name"] for source in sources] if inputs.config["source_root"]["kind"] == "miniworld" else []
     policy = inputs.config["images"]["policy"]
-    images = build_image_rows(inputs.tables["10_import/images"], photographed.filter(used), policy, drawn)
+    photographs = photographed.filter(used)
+    described = inputs.tables["10_import/images"]
+    shown = described.filter(pc.is_in(described["image_id"], value_set=photographs["image_id"].combine_chunks()))
+    addresses = release_addresses(shown.to_pylist(), sources)
+    images = build_image_rows(shown, photographs, policy, addresses, drawn)
     rights = {row["image_id"]: row for row in images.select(["image_id", "licence", "credit"]).to_pylist()}
     whole = reviewed
     for name in ("licence", "credit"):

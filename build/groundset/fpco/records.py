@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from groundset.errors import DataError, Problem
 from groundset.fpco.filter import CATEGORIES, COMPLEXITIES
@@ -14,6 +15,7 @@ from groundset.fpco.joins import rows_by
 from groundset.fpco.shown import Box, box_px
 from groundset.release.package import build_image_rows
 from groundset.schema_types import arrow_schema
+from groundset.sources.wanted import release_addresses
 from groundset.stage import Inputs, Output
 
 Row = dict[str, Any]
@@ -36,7 +38,9 @@ def validate(inputs: Inputs) -> Output:
     root, sources = inputs.config["source_root"], inputs.config["sources"]
     drawn = [source["name"] for source in sources] if root["kind"] == "miniworld" else []
     policy = inputs.config["images"]["policy"]
-    images = build_image_rows(inputs.tables["10_import/images"], measured, policy, drawn)
+    described = inputs.tables["10_import/images"]
+    shown = described.filter(pc.is_in(described["image_id"], value_set=measured["image_id"].combine_chunks()))
+    images = build_image_rows(shown, measured, policy, release_addresses(shown.to_pylist(), sources), drawn)
     rights = rows_by(images, "image_id")
     dialogues, turns, problems = [], [], []
     for draft in drafts:

@@ -22,6 +22,7 @@ ATTRIBUTION_COLUMNS = (
     "author_url",
     "landing_url",
     "image_url",
+    "original_url",
     "licence",
     "licence_url",
     "credit",

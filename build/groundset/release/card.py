@@ -189,8 +189,9 @@ def _referenced(facts: Facts, tables: Mapping[str, pa.Table], images: pa.Table) 
         return f"All {len(ids)} rows of `{config}` carry their photograph."
     return f"""\
 **In {missing} of {len(ids)} rows of `{config}` the column `image` is null**: this release only refers to their
-photographs (see Licences). The config `images` gives `image_url`, `landing_url`, `bytes` and `sha256` of each: fetch it
-from there, and use it only if its sha256 is the same, since a photograph may change or vanish."""
+photographs (see Licences). The config `images` gives `image_url`, `landing_url`, `bytes` and `sha256` of each.
+`groundset hydrate FOLDER` makes a local copy with those filled in that can still be had unchanged; it loads like this
+release. If you fetch one yourself, use it only if its sha256 is the same: a photograph may change or vanish."""
 
 
 def _loading(facts: Facts, images: pa.Table) -> str:

@@ -63,7 +63,11 @@ def _landing_url(image: Mapping[str, Any]) -> str | None:
 
 
 def build_image_rows(
-    images: pa.Table, photographs: pa.Table, policy: str, drawn_sources: Collection[str] = ()
+    images: pa.Table,
+    photographs: pa.Table,
+    policy: str,
+    addresses: Mapping[str, str | None],
+    drawn_sources: Collection[str] = (),
 ) -> pa.Table:
     """The rows of the config `images`, one a photograph, with rights and credit.
 
@@ -71,6 +75,7 @@ def build_image_rows(
         images: Table of `schemas/image`; rows without a photograph are left aside.
         photographs: Table of `schemas/photograph`: exactly the photographs of the release.
         policy: Image policy: reference-only, permissive or non-commercial.
+        addresses: Image id to where the very file can be fetched; an image that is not in it has no address.
         drawn_sources: Names of sources whose pictures groundset itself drew.
 
     Returns:
@@ -102,7 +107,8 @@ def build_image_rows(
                 **{key: image[key] for key in ("image_id", "source", "source_name", "source_image_id")},
                 **{key: image[key] for key in ("title", "author", "author_url")},
                 "landing_url": page,
-                "image_url": image["original_url"],
+                "image_url": addresses.get(image["image_id"]),
+                "original_url": image["original_url"],
                 "credit": credit,
                 "licence": spdx,
                 "licence_url": licence.address,

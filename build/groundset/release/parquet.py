@@ -193,6 +193,34 @@ def write_config(folder: Path, config: Config, table: pa.Table, embedded: Mappin
     return config_size(folder, config)
 
 
+def fill_photographs(source: Path, target: Path, found: Mapping[str, Embedded]) -> None:
+    """Copies a shard with the photographs filled in that it lacks, a row group at a time.
+
+    Args:
+        source: The shard.
+        target: Where the copy goes.
+        found: image_id to the photograph of rows that have none.
+
+    Raises:
+        DataError: A photograph cannot be read or is not the one that is expected; names each of them.
+        pyarrow.ArrowException, OSError: The shard cannot be read.
+    """
+    shard = pq.ParquetFile(source)
+    schema = shard.schema_arrow
+    problems: list[Problem] = []
+    with _writer(target, schema) as writer:
+        for number in range(shard.num_row_groups):
+            group = shard.read_row_group(number)
+            filled = _with_photographs(group, schema, found, problems)
+            has_one = pc.is_valid(group[IMAGE_COLUMN])
+            column = pc.if_else(has_one, group[IMAGE_COLUMN].combine_chunks(), filled[IMAGE_COLUMN].combine_chunks())
+            place = schema.get_field_index(IMAGE_COLUMN)
+            whole = group.set_column(place, schema.field(place), column)
+            writer.write_table(whole, row_group_size=max(1, group.num_rows))
+    if problems:
+        raise DataError("photographs cannot be filled in", problems)
+
+
 def config_size(folder: Path, config: Config) -> Size:
     """How large a config is, from its shards' own metadata.
 

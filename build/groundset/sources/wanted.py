@@ -172,6 +172,26 @@ def photograph_address(image: Row, source: Row) -> str | None:
     return template
 
 
+def release_addresses(images: Iterable[Row], sources: Iterable[Row]) -> dict[str, str | None]:
+    """Image id to where the very file can be fetched, as a release says it; None where that is not known.
+
+    COCO serves its own copies under the addresses in its file. What Open Images' metadata calls the original is another
+    file than the one in its bucket, so it is no such address.
+
+    Args:
+        images: Records of `schemas/image`.
+        sources: The manifest's sources.
+    """
+    by_name = {source["name"]: source for source in sources}
+    served = {name: source["kind"] in ("coco", "fpco-published") for name, source in by_name.items()}
+    found = {}
+    for image in images:
+        name = image["source_name"]
+        address = photograph_address(image, by_name[name])
+        found[image["image_id"]] = address or (image["original_url"] or None if served[name] else None)
+    return found
+
+
 @dataclass(frozen=True)
 class Photographs:
     """What became of the photographs that were wanted.
