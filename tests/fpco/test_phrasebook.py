@@ -40,7 +40,11 @@ def test_labels_have_a_category_swaps_and_questions(category: str, label: str) -
     assert category in LEXICON.categories(word)
     assert len(BOOK.swaps[word]) >= 2
     for swap in BOOK.swaps[word]:
-        both = [form for form in BOOK.questions if form.suits(word, LEXICON) and form.suits(swap, LEXICON)]
+        both = [
+            form
+            for form in BOOK.questions
+            if form.suits(word, LEXICON, category) and form.suits(swap, LEXICON, category)
+        ]
         assert len({form.topic for form in both}) >= 12, (word, swap)
 
 
@@ -64,7 +68,7 @@ def test_no_question_says_a_place_or_a_pronoun_that_stands_for_the_target() -> N
 
 
 def test_no_question_asks_what_a_pizza_wears() -> None:
-    pizza = {form.text for form in BOOK.questions if form.suits("pizza", LEXICON)}
+    pizza = {form.text for form in BOOK.questions if form.suits("pizza", LEXICON, "food")}
     assert "What is {target} wearing?" not in pizza
     assert "Is {target} whole or cut into pieces?" in pizza
 
@@ -72,18 +76,25 @@ def test_no_question_asks_what_a_pizza_wears() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("man = [\"woman\", \"girl\"]", "man = [\"adult\", \"girl\"]", "could truly be called 'adult'"),
-        ("man = [\"woman\", \"girl\"]", "man = [\"wombat\"]", "could truly be called 'wombat' (unknown)"),
-        ("man = [\"woman\", \"girl\"]", "man = [\"tree\"]", "no question fits 'tree'"),
-        ("top = { phrase = \"at the top", "top = { phrase = \"at the upper end", "the phrase does not hold the name"),
-        ("swaps = [\"bottom\"]", "swaps = [\"floor\"]", "'floor' is not another place"),
-        ("text = \"What is {target} doing?\"", "text = \"What is it doing?\"", "must hold {target} once"),
-        ("text = \"What is {target} doing?\"", "text = \"What surrounds {target}?\"", "asked twice"),
-        ("role = \"state\"", "rolle = \"state\"", "KeyError"),
+        ('man = ["woman", "girl"]', 'man = ["adult", "girl"]', "could truly be called 'adult'"),
+        ('man = ["woman", "girl"]', 'man = ["wombat"]', "could truly be called 'wombat' (unknown)"),
+        ('man = ["woman", "girl"]', 'man = ["tree"]', "no question fits 'tree'"),
+        ('cattle = "cow"', 'cattle = "moo"', "'moo' is not listed"),
+        ('"baked goods", "dairy"', '"baked goodies", "dairy"', "'baked goodies' is neither a kind nor a thing"),
+        ('cat = ["black", "white", "gray"', 'cat = ["blackish", "white", "gray"', "$.natural_colours.cat"),
+        ('swaps = ["bottom"]', 'swaps = ["floor"]', "'floor' is not another place"),
+        ('"at the top of the image"', '"at the upper end of the image"', "'bottom' differs in more than one word"),
+        ('phrases = ["in the background"]', "phrases = []", "'background' has fewer phrases"),
+        ('side = "left", before = 0', 'side = "top", before = 0', "'top' is no side"),
+        ('large = "small"', 'large = "red"', "'red' is not its opposite size"),
+        ('"What is {target} doing?"', '"What is it doing?"', "must hold {target} once"),
+        ('"What is {target} doing?"', '"What surrounds {target}?"', "asked twice"),
         ("[swaps]", "[swap]", "$.swaps: this section is missing"),
         ("[swaps]", "[swaps", "phrasebook.toml"),
+        ('role = "state"', 'rolle = "state"', "KeyError"),
+        ('role = "state"', 'role = "mood"', "unknown role"),
     ],
-)  # fmt: skip
+)
 def test_a_fault_is_named(old: str, new: str, said: str) -> None:
     assert old in TEXT
     with pytest.raises(DataError) as raised:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundset.fpco.phrasebook import load
-from groundset.fpco.places import NAMES, BoxPx, perhaps_at, surely_at, surely_farthest
+from groundset.fpco.places import NAMES, BoxPx, perhaps_at, surely_at, surely_before, surely_number
 
 SHARES = st.floats(0, 1)
 BOXES = st.tuples(SHARES, SHARES, SHARES, SHARES).map(
@@ -37,12 +37,27 @@ def test_left_mirrors_right(box: BoxPx) -> None:
     for judge in (surely_at, perhaps_at):
         assert judge("left", box, 640, 480) == judge("right", mirrored(box), 640, 480)
     others = [(200.0, 0.0, 300.0, 10.0), (400.0, 0.0, 500.0, 10.0)]
-    assert surely_farthest("left", box, others, 640) == surely_farthest(
-        "right", mirrored(box), [mirrored(other) for other in others], 640
-    )
+    for before in (0, 1):
+        assert surely_number(before, "left", box, others, 640) == surely_number(
+            before, "right", mirrored(box), [mirrored(other) for other in others], 640
+        )
 
 
-def test_names_are_those_of_the_lexicon() -> None:
+@given(BOXES, BOXES)
+def test_of_two_at_most_one_is_before_the_other(first: BoxPx, second: BoxPx) -> None:
+    for side in ("left", "right"):
+        assert not (surely_before(side, first, second, 640) and surely_before(side, second, first, 640))
+
+
+@given(st.lists(BOXES, min_size=1, max_size=6))
+def test_only_one_has_a_number(boxes: list[BoxPx]) -> None:
+    for before in (0, 1):
+        others = [[box for n, box in enumerate(boxes) if n != number] for number in range(len(boxes))]
+        found = [surely_number(before, "left", box, rest, 640) for box, rest in zip(boxes, others, strict=True)]
+        assert sum(found) <= 1
+
+
+def test_names_are_those_of_the_phrasebook() -> None:
     assert set(NAMES) == set(load().places)
 
 
@@ -58,6 +73,12 @@ def test_names_are_those_of_the_lexicon() -> None:
         ("middle", (260, 200, 380, 280), True, True),
         ("middle", (0, 0, 100, 100), False, False),
         ("corner", (0, 0, 100, 100), True, True),
+        ("left edge", (10, 100, 120, 300), True, True),
+        ("left edge", (90, 100, 200, 300), False, True),
+        ("right edge", (10, 100, 120, 300), False, False),
+        ("foreground", (100, 100, 500, 470), True, True),
+        ("foreground", (300, 100, 350, 200), False, False),
+        ("background", (100, 100, 500, 470), False, False),
         ("lower right", (500, 400, 600, 470), True, True),
     ],
 )
@@ -67,7 +88,15 @@ def test_places(place: str, box: BoxPx, sure: bool, possible: bool) -> None:
 
 def test_the_farthest_is_farther_than_each_and_never_alone() -> None:
     box = (100.0, 0.0, 200.0, 100.0)
-    assert surely_farthest("left", box, [(150.0, 0.0, 300.0, 100.0)], 640)
-    assert not surely_farthest("left", box, [], 640)
-    assert not surely_farthest("left", box, [(105.0, 0.0, 300.0, 100.0)], 640)
-    assert not surely_farthest("left", box, [(150.0, 0.0, 300.0, 100.0), (0.0, 0.0, 90.0, 100.0)], 640)
+    assert surely_number(0, "left", box, [(150.0, 0.0, 300.0, 100.0)], 640)
+    assert not surely_number(0, "left", box, [], 640)
+    assert not surely_number(0, "left", box, [(105.0, 0.0, 300.0, 100.0)], 640)
+    assert not surely_number(0, "left", box, [(150.0, 0.0, 300.0, 100.0), (0.0, 0.0, 90.0, 100.0)], 640)
+
+
+def test_the_second_has_one_before_it_and_more_behind() -> None:
+    row = [(x, 0.0, x + 60.0, 100.0) for x in (0.0, 150.0, 300.0, 450.0)]
+    assert surely_number(1, "left", row[1], [row[0], *row[2:]], 640)
+    assert not surely_number(1, "left", row[2], [*row[:2], row[3]], 640)
+    assert not surely_number(1, "left", row[1], [row[0], row[2]], 640), "of three it is the middle one"
+    assert not surely_number(1, "left", row[1], [(145.0, 0.0, 205.0, 100.0), *row[2:]], 640)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -109,23 +110,28 @@ def scenes(draw: st.DrawFn) -> tuple[Drawn, ...]:
 
 
 def is_described(item: Drawn, description: str, things: tuple[Drawn, ...]) -> bool:
-    """A reader's plain view, simpler than the writer's: is it called that, of that colour, with its centre there?"""
+    """A reader's plain view, simpler than the writer's: is it called that, so large, of that colour, and there?"""
     lexicon = load()
-    words = description.split()
-    noun = [word for word in words[:3] if lexicon.canonical(word)][-1]
-    if lexicon.relation(noun, item.thing.label) not in ("same", "compatible"):
+    found = re.fullmatch(
+        r"the (?:(?P<size>large|larger|largest|small|smaller|smallest) )?"
+        rf"(?:(?P<paint>{'|'.join(lexicon.colours)}) )?(?P<noun>\w+)(?: in (?P<cloth>{'|'.join(lexicon.colours)}))?"
+        r"(?P<place>.*)",
+        description,
+    )
+    assert found is not None, description
+    noun, place = found["noun"], found["place"].split()
+    rivals = [other for other in things if lexicon.relation(noun, other.thing.label) in ("same", "compatible")]
+    if item not in rivals or (found["paint"] or found["cloth"] or item.colour) != item.colour:
         return False
-    if any(word in lexicon.colours and word not in (noun, item.colour) for word in words):
-        return False
+    if found["size"]:
+        areas = sorted(area(other) for other in rivals)
+        if area(item) != areas[-1 if found["size"].startswith("larg") else 0]:
+            return False
     x0, y0, x1, y1 = item.thing.bbox_xyxy_px
     x, y = (x0 + x1) / 2 / WIDTH, (y0 + y1) / 2 / HEIGHT
-    if "farthest" in words:
-        rivals = [
-            (other.thing.bbox_xyxy_px[0] + other.thing.bbox_xyxy_px[2]) / 2 / WIDTH
-            for other in things
-            if lexicon.relation(noun, other.thing.label) in ("same", "compatible")
-        ]
-        return x == (min(rivals) if "left" in words else max(rivals))
+    if "farthest" in place or "second" in place:
+        ranked = sorted((b.thing.bbox_xyxy_px[0] + b.thing.bbox_xyxy_px[2]) / 2 / WIDTH for b in rivals)
+        return x == (ranked if "left" in place else ranked[::-1])["second" in place]
     sides = {
         "left": x < 0.5,
         "right": x > 0.5,
@@ -134,9 +140,18 @@ def is_described(item: Drawn, description: str, things: tuple[Drawn, ...]) -> bo
         "upper": y < 0.5,
         "lower": y > 0.5,
         "middle": 0.35 < x < 0.65 and 0.25 < y < 0.75,
+        "center": 0.35 < x < 0.65 and 0.25 < y < 0.75,
+        "edge": not 0.25 < x0 / WIDTH < x1 / WIDTH < 0.75,
         "corner": not 0.3 < x < 0.7 and not 0.35 < y < 0.65,
+        "foreground": y1 / HEIGHT > 0.9 and area(item) > 0.2 * WIDTH * HEIGHT,
+        "background": y1 / HEIGHT <= 0.9 or area(item) <= 0.2 * WIDTH * HEIGHT,
     }
-    return all(sides[word] for word in words if word in sides)
+    return all(sides[word] for word in place if word in sides)
+
+
+def area(item: Drawn) -> float:
+    x0, y0, x1, y1 = item.thing.bbox_xyxy_px
+    return (x1 - x0) * (y1 - y0)
 
 
 @given(scenes(), st.sampled_from(FALSE_CLASSES), st.integers(0, 99))
@@ -157,7 +172,13 @@ def test_what_is_written_is_true_then_false_and_passes_every_check(
     assert true == [things[0]]
     assert not [item for item in things if is_described(item, result.modified_target_description, things)]
     assert all(question.content.count(result.target_description) == 1 for question in result.questions)
-    assert len({question.content for question in result.questions}) == 10
+    topics = {form.text: form.topic for form in load_phrasebook().questions}
+    assert len({topics[stem(question.content, result.target_description)] for question in result.questions}) == 10
+
+
+def stem(question: str, description: str) -> str:
+    """The question form that a question was made from."""
+    return question.replace(description, "{target}")
 
 
 @given(scenes(), st.sampled_from(FALSE_CLASSES), st.randoms(use_true_random=False))
@@ -197,7 +218,7 @@ def test_every_role_of_question_is_asked() -> None:
     for label in ("person", "car", "dog", "apple"):
         result = written((drawn(label, "red", LEFT),), "location")
         assert isinstance(result, Dialogue)
-        asked = [roles[q.content.replace(result.target_description, "{target}")] for q in result.questions]
+        asked = [roles[stem(q.content, result.target_description)] for q in result.questions]
         assert set(asked) == {"state", "action", "relation", "role"}
 
 
@@ -205,8 +226,9 @@ def test_why_it_declines() -> None:
     assert rule((drawn("wombat", "brown", LEFT),), "identity") == "writer_declined_unknown_label"
     assert rule((drawn("teddy bear", "brown", LEFT),), "identity") == "writer_declined_unknown_label"
     before = drawn("dog", "black", (50.0, 20.0, 95.0, 95.0), 1)
-    assert rule((drawn("dog", "brown", MIDDLE), before), "attribute") == "writer_declined_no_colour"
-    assert rule((drawn("dog", "brown", ALL),), "location") == "writer_declined_no_place"
+    assert rule((drawn("dog", "brown", MIDDLE), before), "attribute") == "writer_declined_no_attribute"
+    across = (20.0, 10.0, 140.0, 100.0)
+    assert rule((drawn("dog", "brown", across),), "location") == "writer_declined_no_place"
     in_the_way = drawn("dog", "brown", (40.0, 30.0, 80.0, 90.0), 2)
     crowd = drawn("dog", "brown", ALL, 3)
     assert rule((drawn("dog", "brown", MIDDLE), in_the_way, crowd), "identity") == "writer_declined_not_unique"
@@ -215,7 +237,7 @@ def test_why_it_declines() -> None:
 
 def test_a_zebra_has_no_one_colour() -> None:
     zebra = Drawn(SceneObject("a0", "zebra", "animal", LEFT), "white")
-    assert rule((zebra,), "attribute") == "writer_declined_no_colour"
+    assert rule((zebra,), "attribute") == "writer_declined_no_attribute"
 
 
 def test_an_identity_of_another_object_is_never_taken() -> None:
@@ -259,11 +281,11 @@ def test_shirt_and_trousers_are_not_one_colour() -> None:
     pixels[:, :20] = pixels[:, 60:] = COLOURS["white"]
     result = write(scene(person, "attribute"), pixels, "s")
     assert isinstance(result, Verdict)
-    assert result.rule == "writer_declined_no_colour"
+    assert result.rule == "writer_declined_no_attribute"
 
 
 def test_brown_on_a_person_may_be_skin() -> None:
-    assert rule((drawn("person", "brown", LEFT),), "attribute") == "writer_declined_no_colour"
+    assert rule((drawn("person", "brown", LEFT),), "attribute") == "writer_declined_no_attribute"
 
 
 def test_an_orange_tells_no_colour() -> None:

@@ -17,6 +17,9 @@ _SURE_CENTRE = 0.38
 _SURE_REACH = 0.55
 # What is said to be at the top or bottom also comes near that edge.
 _SURE_EDGE = 0.2
+# What is near the edge lies wholly in that part.
+_EDGE_NEAR = 0.05
+_EDGE_REACH = 0.35
 # Somebody might still speak of a side if the centre is not clearly on the other, or a part reaches far into it.
 _LOOSE_CENTRE = 0.52
 _LOOSE_REACH = 0.25
@@ -62,8 +65,23 @@ def _loose_corner(box: BoxPx) -> bool:
     return (x0 <= 0.3 or x1 >= 0.7) and (y0 <= 0.35 or y1 >= 0.65)
 
 
+def _sure_foreground(box: BoxPx) -> bool:
+    # What fills a good part of the image and stands at its lower border has nothing but itself before it.
+    x0, y0, x1, y1 = box
+    return y1 >= 0.93 and y1 - y0 >= 0.5 and (x1 - x0) * (y1 - y0) >= 0.2
+
+
+def _loose_foreground(box: BoxPx) -> bool:
+    x0, y0, x1, y1 = box
+    return y1 >= 0.6 or (x1 - x0) * (y1 - y0) >= 0.05
+
+
 _SURE: Mapping[str, Callable[[BoxPx], bool]] = {
     "left": lambda box: _sure_low(box[0], box[2]),
+    "left edge": lambda box: _sure_low(box[0], box[2]) and box[0] <= _EDGE_NEAR and box[2] <= _EDGE_REACH,
+    "right edge": lambda box: _sure_high(box[0], box[2]) and box[2] >= 1 - _EDGE_NEAR and box[0] >= 1 - _EDGE_REACH,
+    "foreground": _sure_foreground,
+    "background": lambda _: False,
     "right": lambda box: _sure_high(box[0], box[2]),
     "top": lambda box: _at_edge(box[1], box[3]),
     "bottom": lambda box: _at_edge(1 - box[3], 1 - box[1]),
@@ -76,6 +94,10 @@ _SURE: Mapping[str, Callable[[BoxPx], bool]] = {
 }
 _LOOSE: Mapping[str, Callable[[BoxPx], bool]] = {
     "left": lambda box: _loose_low(box[0], box[2]),
+    "left edge": lambda box: _loose_low(box[0], box[2]) and box[0] <= _LOOSE_REACH,
+    "right edge": lambda box: _loose_high(box[0], box[2]) and box[2] >= 1 - _LOOSE_REACH,
+    "foreground": _loose_foreground,
+    "background": lambda box: not _sure_foreground(box),
     "right": lambda box: _loose_high(box[0], box[2]),
     "top": lambda box: _loose_low(box[1], box[3]),
     "bottom": lambda box: _loose_high(box[1], box[3]),
@@ -117,20 +139,26 @@ _ORDER_EDGE = 0.02
 _ORDER_CENTRE = 0.05
 
 
-def surely_farthest(side: str, bbox_xyxy_px: BoxPx, others_xyxy_px: Sequence[BoxPx], width_px: float) -> bool:
-    """Whether the box surely lies farther to the left or right than each of several others; False if there are none.
+def surely_before(side: str, bbox_xyxy_px: BoxPx, other_xyxy_px: BoxPx, width_px: float) -> bool:
+    """Whether anybody can see that the first box lies farther to the left or right than the other.
 
-    >>> surely_farthest("left", (0.0, 0.0, 20.0, 20.0), [(50.0, 0.0, 70.0, 20.0)], 100.0)
+    >>> surely_before("left", (0.0, 0.0, 20.0, 20.0), (50.0, 0.0, 70.0, 20.0), 100.0)
     True
     """
+    first, second = bbox_xyxy_px, other_xyxy_px
+    sign, edge = (1, 0) if side == "left" else (-1, 2)
+    between_edges = sign * (second[edge] - first[edge]) / width_px
+    between_centres = sign * (second[0] + second[2] - first[0] - first[2]) / (2 * width_px)
+    return between_edges >= _ORDER_EDGE and between_centres >= _ORDER_CENTRE
 
-    def outward(box: BoxPx) -> tuple[float, float]:
-        edge, centre = (box[0], (box[0] + box[2]) / 2) if side == "left" else (-box[2], -(box[0] + box[2]) / 2)
-        return edge / width_px, centre / width_px
 
-    edge, centre = outward(bbox_xyxy_px)
-    beyond = [outward(other) for other in others_xyxy_px]
-    return bool(beyond) and all(
-        other_edge - edge >= _ORDER_EDGE and other_centre - centre >= _ORDER_CENTRE
-        for other_edge, other_centre in beyond
-    )
+def surely_number(
+    before: int, side: str, bbox_xyxy_px: BoxPx, others_xyxy_px: Sequence[BoxPx], width_px: float
+) -> bool:
+    """Whether so many of the others surely lie farther out on a side than the box, and all the rest surely do not.
+
+    Of few objects an order from one side sounds odd: there have to be two more than lie before it, or one for none.
+    """
+    outer = sum(surely_before(side, other, bbox_xyxy_px, width_px) for other in others_xyxy_px)
+    inner = sum(surely_before(side, bbox_xyxy_px, other, width_px) for other in others_xyxy_px)
+    return outer == before and outer + inner == len(others_xyxy_px) and inner >= (2 if before else 1)

@@ -14,8 +14,9 @@ from groundset import geometry
 from groundset.fpco.colours import Colour, box_colour, central_share
 from groundset.fpco.lexicon import Lexicon
 from groundset.fpco.phrasebook import Phrasebook, Place
-from groundset.fpco.places import BoxPx, perhaps_at, surely_at, surely_farthest
+from groundset.fpco.places import BoxPx, perhaps_at, surely_at, surely_number
 from groundset.fpco.reading import same_noun
+from groundset.fpco.sizes import surely_larger
 
 # One object that its source labels twice; the limit of design section 8.
 SAME_OBJECT_IOU = 0.9
@@ -65,21 +66,49 @@ class WriterInput:
 
 @dataclass(frozen=True)
 class Description:
-    """Noun, colour and place of one object, true or false."""
+    """What is said of one object, true or false.
+
+    Attributes:
+        noun: A canonical word.
+        size: large or small beside the others of its noun, or nothing.
+        colour: A measured colour, or nothing.
+        place: A place of the image or an order, or nothing.
+        phrase: Which of the place's phrases is said.
+        clothed: Whether the colour is that of clothes.
+        rivals: How many others the noun may mean; a size without a place is a comparison with them.
+    """
 
     noun: str
+    size: str | None
     colour: str | None
     place: Place | None
+    phrase: int
     clothed: bool
+    rivals: int
+
+    @property
+    def details(self) -> int:
+        """How many things it tells."""
+        return 1 + sum(detail is not None for detail in (self.size, self.colour, self.place))
+
+    @property
+    def compares(self) -> bool:
+        """Whether it says that there are others."""
+        return (self.size is not None and self.place is None) or (self.place is not None and self.place.is_order)
 
     def text(self) -> str:
         """The referring expression."""
         noun = self.noun
         if self.colour is not None:
             noun = f"{noun} in {self.colour}" if self.clothed else f"{self.colour} {noun}"
+        if self.size is not None:
+            noun = f"{self._size_word(self.size)} {noun}"
+        return f"the {noun}" if self.place is None else f"the {noun} {self.place.phrases[self.phrase]}"
+
+    def _size_word(self, size: str) -> str:
         if self.place is not None:
-            return f"the {noun} {self.place.phrase}"
-        return f"the {noun}" if self.colour is not None else f"the {noun} in the image"
+            return size
+        return {"large": "larg", "small": "small"}[size] + ("er" if self.rivals == 1 else "est")
 
 
 class SceneView:
@@ -92,6 +121,7 @@ class SceneView:
         self.lexicon, self.book = lexicon, book
         self.is_person = "person" in lexicon.ancestors(noun)
         self.others = tuple(other for other in scene.others if not self._is_target(other))
+        self.rivals = tuple(other for other in self.others if self.may_be_called(noun, other.label))
         self._colours: dict[str, Colour | None] = {}
 
     def _is_target(self, other: SceneObject) -> bool:
@@ -105,6 +135,10 @@ class SceneView:
         if relation == "unknown" and self.lexicon.canonical(label) is None:
             return any(same_noun(a, b, self.lexicon) for a in noun.split() for b in label.split())
         return relation != "incompatible"
+
+    def is_figure(self, noun: str) -> bool:
+        """Whether a canonical word means what only has the shape of a person."""
+        return "figure" in self.lexicon.ancestors(noun)
 
     def colour(self, thing: SceneObject) -> Colour | None:
         """Its measured colour, or None."""
@@ -138,24 +172,39 @@ class SceneView:
 
     def sure_places(self) -> list[Place]:
         """Every place that the target surely has in the image, or among what its noun may mean."""
-        scene, box = self.scene, self.scene.target.bbox_xyxy_px
-        rivals = [other.bbox_xyxy_px for other in self.others if self.may_be_called(self.noun, other.label)]
+        box, width, height = self.scene.target.bbox_xyxy_px, self.scene.width, self.scene.height
+        rivals = [other.bbox_xyxy_px for other in self.rivals]
         return [
-            *(p for p in self.book.places.values() if surely_at(p.name, box, scene.width, scene.height)),
-            *(p for p in self.book.orders.values() if surely_farthest(p.name, box, rivals, scene.width)),
+            *(place for place in self.book.places.values() if surely_at(place.name, box, width, height)),
+            *(order for order in self.book.orders if surely_number(order.before, order.side, box, rivals, width)),
         ]
 
+    def sure_size(self) -> str | None:
+        """Large or small, if the target surely is so beside all that its noun may mean and there is one."""
+        for size in ("large", "small"):
+            if self.rivals and not any(self._perhaps_sized(size, other) for other in self.rivals):
+                return size
+        return None
+
     def perhaps(self, place: Place, thing: SceneObject) -> bool:
-        """Whether the thing may be said to be at the place; the order is the target's own, if it is surely first."""
+        """Whether the thing may be said to be at the place; an order is the target's own, if it is surely so."""
         if place.is_order:
             return thing == self.scene.target
         return perhaps_at(place.name, thing.bbox_xyxy_px, self.scene.width, self.scene.height)
+
+    def _perhaps_sized(self, size: str, other: SceneObject) -> bool:
+        """Whether another object may be said to have the size, beside the target."""
+        boxes = (self.scene.target.bbox_xyxy_px, other.bbox_xyxy_px)
+        larger, smaller = boxes if size == "large" else boxes[::-1]
+        return not surely_larger(larger, smaller, self.scene.width, self.scene.height)
 
     def may_mean(self, description: Description, other: SceneObject) -> bool:
         """Whether somebody might take another object for the described one."""
         if not self.may_be_called(description.noun, other.label):
             return False
         if description.place is not None and not self.perhaps(description.place, other):
+            return False
+        if description.size is not None and other in self.rivals and not self._perhaps_sized(description.size, other):
             return False
         if description.colour is None:
             return True

@@ -1,19 +1,17 @@
 # SPDX-FileCopyrightText: groundset contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a dialogue from what is certain of a target: its label, its measured colour and its place in the image.
+"""Writes a dialogue from what is certain of a target: its label, its size, its measured colour and its place.
 
-A description is written only if it surely holds of the target and nobody would take it for another object; a modified
-one only if it is surely false of the target and points at nothing else. Where that cannot be had the writer declines
-with a verdict that says why. What is chosen among several comes from sha256 of seed, dialogue id and purpose.
+A description tells two to four details. It is written only if it surely holds of the target and nobody would take it
+for another object; a modified one only if it is surely false of the target and points at nothing else. Where that
+cannot be had the writer declines with a verdict that says why. What is chosen among several comes from sha256 of seed,
+dialogue id and what is chosen, so that another option does not disturb the order of the rest.
 """
 
 from __future__ import annotations
 
-import functools
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,18 +21,18 @@ from groundset.fpco.checks import FALSE_CLASSES, check
 from groundset.fpco.colours import Colour
 from groundset.fpco.dialogue import FIRST_FALSE_TURN, QUESTION_COUNT, Dialogue, Question
 from groundset.fpco.lexicon import load as load_lexicon
-from groundset.fpco.phrasebook import ROLES, TARGET_SLOT, Place, QuestionForm
+from groundset.fpco.phrasebook import TARGET_SLOT, Place, QuestionForm
 from groundset.fpco.phrasebook import load as load_phrasebook
+from groundset.fpco.questions import chosen, digest, forms
 from groundset.fpco.scene_view import Description, SceneObject, SceneView, WriterInput
-from groundset.fpco.words import is_content_word, tokens
 from groundset.verdicts import Verdict
 
 __all__ = ["SceneObject", "WriterInput", "write"]
 
-Choice = TypeVar("Choice")
+LEAST_DETAILS = 2
 
 # On a person the central colour is that of the clothes, unless it may be skin.
-_SKIN_WORDS = frozenset({"brown", "pink"})
+_SKIN_WORDS = frozenset({"brown", "pink", "orange"})
 
 
 def write(scene: WriterInput, pixels: NDArray[np.uint8], seed: str) -> Dialogue | Verdict:
@@ -53,33 +51,26 @@ def write(scene: WriterInput, pixels: NDArray[np.uint8], seed: str) -> Dialogue 
     """
     _demand(scene, pixels)
     lexicon, book = load_lexicon(), load_phrasebook()
-    noun = lexicon.canonical(scene.target.label)
-    if noun is None or scene.category not in lexicon.categories(noun):
+    listed = lexicon.canonical(scene.target.label)
+    if listed is None or scene.category not in lexicon.categories(listed):
         return _declined(scene, "unknown_label", f"the lexicon has no {scene.category} {scene.target.label!r}")
-    view = SceneView(scene, pixels, noun, lexicon, book)
-    colour = _usable_colour(view)
-    places = view.sure_places()
-    if scene.false_class == "location":
-        places = [place for place in places if place.swaps]
-    if scene.false_class == "attribute" and colour is None:
-        return _declined(scene, "no_colour", f"no color of the {noun} is clear")
-    if scene.false_class == "location" and not places:
-        return _declined(scene, "no_place", f"the {noun} is at no place of the image that a phrase names")
-    unique = [true for true in _descriptions(view, colour, places) if not view.points_elsewhere(true)]
-    if not unique:
-        return _declined(scene, "not_unique", f"no description singles the {noun} out")
-    pairs = [(true, false) for true in unique for false in _falsified(view, true, colour)]
+    if listed in book.unsaid:
+        return _declined(scene, "unsaid_label", f"{scene.target.label!r} names no single thing")
+    view = SceneView(scene, pixels, book.said.get(listed, listed), lexicon, book)
+    true = _true_descriptions(view, seed)
+    if isinstance(true, Verdict):
+        return true
+    pairs = [(told, false) for told in true for false in _falsified(view, told)]
+    pairs = [pair for pair in pairs if not view.is_figure(pair[1].noun)] or pairs
     if not pairs:
         return _declined(scene, "no_swap", f"no false {scene.false_class} is both wrong and about nothing else")
-    pairs = [pair for pair in pairs if len({form.topic for form in _forms(*pair, view)}) >= QUESTION_COUNT]
-    if not pairs:
-        return _declined(scene, "no_questions", f"fewer than {QUESTION_COUNT} questions fit the {noun}")
-    true, false = _pick_pair(pairs, scene.dialogue_id, seed)
-    dialogue = _assembled(scene, true, false, _chosen_forms(true, false, view, seed))
-    faults = [verdict for verdict in check(dialogue) if verdict.hard]
-    if faults:
-        return _declined(scene, "checks", f"{faults[0].rule}: {faults[0].detail}")
-    return dialogue
+    for told, false in _ranked(pairs, scene.dialogue_id, seed):
+        fitting = forms(told, false, view)
+        if len({form.topic for form in fitting}) >= QUESTION_COUNT:
+            dialogue = _assembled(scene, told, false, chosen(fitting, scene.dialogue_id, seed))
+            faults = [verdict for verdict in check(dialogue) if verdict.hard]
+            return _declined(scene, "checks", f"{faults[0].rule}: {faults[0].detail}") if faults else dialogue
+    return _declined(scene, "no_questions", f"fewer than {QUESTION_COUNT} questions fit the {view.noun}")
 
 
 def _demand(scene: WriterInput, pixels: NDArray[np.uint8]) -> None:
@@ -95,8 +86,10 @@ def _demand(scene: WriterInput, pixels: NDArray[np.uint8]) -> None:
         raise DataError("the template writer cannot read its input", problems)
 
 
-def _declined(scene: WriterInput, reason: str, detail: str) -> Verdict:
-    return Verdict(scene.dialogue_id, "dialogue", f"writer_declined_{reason}", detail)
+def _declined(
+    scene: WriterInput, reason: str, detail: str, measured: float | None = None, limit: float | None = None
+) -> Verdict:
+    return Verdict(scene.dialogue_id, "dialogue", f"writer_declined_{reason}", detail, measured, limit)
 
 
 def _usable_colour(view: SceneView) -> Colour | None:
@@ -109,111 +102,126 @@ def _usable_colour(view: SceneView) -> Colour | None:
     return colour
 
 
-def _descriptions(view: SceneView, colour: Colour | None, places: Sequence[Place]) -> list[Description]:
-    """Every description of the target that its false class can use, all of them true."""
-    words = [None] if colour is None else [None, colour.word]
-    false_class = view.scene.false_class
-    return [
-        Description(view.noun, word, place, view.is_person)
-        for word in words
+def _true_descriptions(view: SceneView, seed: str) -> list[Description] | Verdict:
+    """Every description that is true of the target and of nothing else, or why there is none."""
+    false_class, scene = view.scene.false_class, view.scene
+    colour, size, places = _usable_colour(view), _usable_size(view), view.sure_places()
+    if false_class == "location":
+        places = [place for place in places if place.swaps]
+        if not places:
+            return _declined(scene, "no_place", f"the {view.noun} is at no place of the image that a phrase names")
+    if false_class == "attribute" and colour is None and size is None:
+        return _declined(scene, "no_attribute", f"neither a color nor a size of the {view.noun} is clear")
+    found = [
+        Description(view.noun, sized, word, place, _phrase(view, place, seed), view.is_person, len(view.rivals))
+        for sized in dict.fromkeys((None, size))
+        for word in dict.fromkeys((None, None if colour is None else colour.word))
         for place in (None, *places)
-        if (word is not None or false_class != "attribute")
-        and (place is not None or false_class != "location")
-        # An order needs no colour beside it, and reads as one among those of that colour.
-        and not (word is not None and place is not None and place.is_order and false_class != "attribute")
     ]
+    told = [true for true in found if true.details >= LEAST_DETAILS]
+    if not told:
+        return _declined(scene, "no_detail", f"nothing but its label is certain of the {view.noun}", 1, LEAST_DETAILS)
+    fitting = [true for true in told if _reads_well(true) and _serves(true, false_class)]
+    unique = [true for true in fitting if not view.points_elsewhere(true)]
+    return unique or _declined(scene, "not_unique", f"no description singles the {view.noun} out")
 
 
-def _falsified(view: SceneView, true: Description, colour: Colour | None) -> list[Description]:
+def _phrase(view: SceneView, place: Place | None, seed: str) -> int:
+    if place is None:
+        return 0
+    return int(digest(seed, view.scene.dialogue_id, "phrase", place.name), 16) % len(place.phrases)
+
+
+def _reads_well(true: Description) -> bool:
+    """An order reads as one among those of the colour or size beside it, and so does a comparison."""
+    return not (true.compares and true.colour is not None) and not (
+        true.place is not None and true.place.is_order and true.size is not None
+    )
+
+
+def _serves(true: Description, false_class: str) -> bool:
+    """Whether a description has what its false class swaps."""
+    match false_class:
+        case "attribute":
+            return true.colour is not None or (true.size is not None and true.place is not None)
+        case "location":
+            return true.place is not None and bool(true.place.swaps)
+        case _:
+            # "The larger dog" speaks of another dog, "the larger cat" would of another cat.
+            return not (true.size is not None and true.place is None)
+
+
+def _falsified(view: SceneView, true: Description) -> list[Description]:
     """Every false counterpart of a description: surely wrong of the target, and not said of another object."""
     match view.scene.false_class:
         case "identity":
-            found = [Description(swap, true.colour, true.place, true.clothed) for swap in _identities(view, true)]
+            found = [replace(true, noun=swap) for swap in _identities(view, true)]
         case "attribute":
-            swaps = [] if colour is None else _colour_swaps(view, colour)
-            found = [Description(true.noun, swap, true.place, true.clothed) for swap in swaps]
-            if true.place is not None and true.place.is_order:
-                # "The blue car farthest to the left" may be read as the farthest of the blue ones.
-                found = [false for false in found if not view.points_elsewhere(replace(false, place=None))]
+            found = [replace(true, colour=swap) for swap in _colour_swaps(view, true)]
+            if true.size is not None and true.place is not None:
+                found.append(replace(true, size=view.book.sizes[true.size]))
         case _:
-            elsewhere = () if true.place is None else true.place.swaps
-            named = [view.book.places[swap] for swap in elsewhere]
-            wrong = [place for place in named if not view.perhaps(place, view.scene.target)]
-            found = [Description(true.noun, true.colour, place, true.clothed) for place in wrong]
+            swaps = () if true.place is None else true.place.swaps
+            found = [replace(true, place=view.book.places[swap]) for swap in swaps]
+            found = [false for false in found if false.place and not view.perhaps(false.place, view.scene.target)]
     return [false for false in found if not view.points_elsewhere(false)]
 
 
+def _usable_size(view: SceneView) -> str | None:
+    """The target's size; a large person is another thing than one that is large in the image."""
+    return None if view.is_person else view.sure_size()
+
+
 def _identities(view: SceneView, true: Description) -> list[str]:
-    lexicon = view.lexicon
     found = []
     for swap in view.book.swaps.get(view.noun, ()):
-        human = not lexicon.ancestors(swap).isdisjoint(("person", "figure"))
-        dressed = true.colour is not None and true.clothed and not human
-        painted = true.colour is not None and (swap in view.book.patterned or lexicon.is_colour(swap))
         present = any(view.may_be_called(swap, other.label) for other in view.others)
-        if not (dressed or painted or present):
+        if not present and (true.colour is None or _may_have(swap, true.colour, view, clothed=true.clothed)):
             found.append(swap)
-    return found
+    # A statue is a far-fetched name for a person: it is for what nothing else may wear.
+    likely = [swap for swap in found if not view.is_figure(swap)]
+    return likely or (found if true.colour is not None else [])
 
 
-def _colour_swaps(view: SceneView, colour: Colour) -> list[str]:
+def _may_have(noun: str, colour: str, view: SceneView, *, clothed: bool) -> bool:
+    """Whether one would believe the colour of what the noun means, or of its clothes."""
+    above = view.lexicon.ancestors(noun)
+    if clothed:
+        return not above.isdisjoint(("person", "figure"))
+    natural = _natural_colours(noun, view)
+    return not (above & view.book.patterned or view.lexicon.is_colour(noun)) and (natural is None or colour in natural)
+
+
+def _natural_colours(noun: str, view: SceneView) -> tuple[str, ...] | None:
+    """The believable colours of a noun, or of its nearest kind that has any; None if any will do."""
+    waiting = [noun]
+    while waiting:
+        named = [name for name in waiting if name in view.book.natural_colours]
+        if named:
+            return tuple(dict.fromkeys(word for name in named for word in view.book.natural_colours[name]))
+        waiting = [parent for name in waiting for parent in view.lexicon.parents.get(name, ())]
+    return None
+
+
+def _colour_swaps(view: SceneView, true: Description) -> list[str]:
+    colour = view.colour(view.scene.target)
+    if true.colour is None or colour is None:
+        return []
     swaps = [swap for swap in view.lexicon.colours[colour.word] if swap not in colour.seen and swap != view.noun]
-    above = view.lexicon.ancestors(view.noun)
-    natural = {word for kind, words in view.book.natural_colours.items() if kind in above for word in words}
-    return [swap for swap in swaps if swap in natural] or swaps
+    natural = None if true.clothed else _natural_colours(view.noun, view)
+    return [swap for swap in swaps if natural is None or swap in natural] or swaps
 
 
-def _forms(true: Description, false: Description, view: SceneView) -> list[QuestionForm]:
-    """The question forms that fit both descriptions and repeat no word of theirs."""
-    lexicon = view.lexicon
-    said = _said(true.text()) | _said(false.text())
-    tells_colour = true.colour is not None or lexicon.is_colour(true.noun) or lexicon.is_colour(false.noun)
-    return [
-        form
-        for form in view.book.questions
-        if form.suits(true.noun, lexicon)
-        and form.suits(false.noun, lexicon)
-        and not (form.asks == "colour" and tells_colour)
-        and said.isdisjoint(_said(form.text))
-    ]
-
-
-@functools.lru_cache(maxsize=1024)
-def _said(text: str) -> frozenset[str]:
-    """What a text says, word by word: its words of meaning, and the listed noun of each in whatever number."""
-    words = [word.casefold() for word in tokens(text) if is_content_word(word)]
-    return frozenset(words) | {noun for word in words if (noun := load_lexicon().canonical(word)) is not None}
-
-
-def _pick_pair(
+def _ranked(
     pairs: Sequence[tuple[Description, Description]], dialogue_id: str, seed: str
-) -> tuple[Description, Description]:
-    """First the true description, one that says more than the label if there is any, then its false counterpart."""
-    truths = list(dict.fromkeys(true for true, _ in pairs))
-    telling = [true for true in truths if true.colour is not None or true.place is not None]
-    true = _picked(telling or truths, seed, dialogue_id, "description")
-    return true, _picked([false for told, false in pairs if told == true], seed, dialogue_id, "false premise")
+) -> list[tuple[Description, Description]]:
+    """By rank of the true description first, so that one with many false counterparts is taken no more often."""
 
+    def rank(pair: tuple[Description, Description]) -> tuple[str, str]:
+        true, false = (description.text() for description in pair)
+        return digest(seed, dialogue_id, "description", true), digest(seed, dialogue_id, "false premise", false)
 
-def _chosen_forms(true: Description, false: Description, view: SceneView, seed: str) -> list[QuestionForm]:
-    """Ten forms, dealt in turn over state, action, relation and role, in an order of their own."""
-
-    def rank(purpose: str, form: QuestionForm) -> str:
-        return _digest(seed, view.scene.dialogue_id, purpose, form.text)
-
-    forms = sorted(_forms(true, false, view), key=lambda form: rank("question", form))
-    first_of_topic: dict[str, QuestionForm] = {}
-    for form in forms:
-        first_of_topic.setdefault(form.topic, form)
-    waiting = list(first_of_topic.values())
-    chosen: list[QuestionForm] = []
-    while len(chosen) < QUESTION_COUNT:
-        for role in ROLES:
-            of_role = [form for form in waiting if form.role == role]
-            if of_role and len(chosen) < QUESTION_COUNT:
-                chosen.append(of_role[0])
-                waiting.remove(of_role[0])
-    return sorted(chosen, key=lambda form: rank("order", form))
+    return sorted(pairs, key=rank)
 
 
 def _assembled(scene: WriterInput, true: Description, false: Description, forms: Sequence[QuestionForm]) -> Dialogue:
@@ -238,11 +246,3 @@ def _assembled(scene: WriterInput, true: Description, false: Description, forms:
 def _asked(form: QuestionForm, description: str) -> str:
     sentence = form.text.replace(TARGET_SLOT, description)
     return sentence[0].upper() + sentence[1:]
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-def _picked(options: Sequence[Choice], seed: str, dialogue_id: str, purpose: str) -> Choice:
-    return options[int(_digest(seed, dialogue_id, purpose), 16) % len(options)]

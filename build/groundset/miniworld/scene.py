@@ -232,9 +232,11 @@ def _apart(setting: str, category: str, chance: Chance) -> list[Thing]:
     chosen = _several_kinds(setting, category, number, chance)
     slot = (WIDTH_PX - 2 * _EDGE_PX) / number
     unit = _unit_height([kind for kind, _ in chosen], slot)
+    # Of one kind some are clearly smaller; persons are not, for a small one would be a child.
+    least = 0.55 if category != "person" and len({kind.name for kind, _ in chosen}) == 1 else 0.8
     things = []
     for n, (kind, colour) in enumerate(chosen):
-        height = unit * _relative(kind) * chance.between(f"height {n}", 0.8, 1.0)
+        height = unit * _relative(kind) * chance.between(f"height {n}", least, 1.0)
         x = _EDGE_PX + slot * (n + 0.5)
         things.append(stand(kind, colour, x, _foot(setting, height, chance, f"{n}"), height, chance, f"{n}"))
     return things
