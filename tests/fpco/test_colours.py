@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundset.fpco.colours import WORDS, Pixels, box_colour, central_share, dominant_colour
+from groundset.fpco.colours import WORDS, Pixels, box_colour, central_share, dominant_colour, oklab, tells_colours
 
 CLEAR = {
     "red": (208, 30, 36),
@@ -136,3 +136,51 @@ def test_the_upper_part_is_looked_at_alone() -> None:
     image[50:] = CLEAR["black"]
     assert central_share(image, (0, 0, 100, 100), "black", 1.0) == pytest.approx(0.5)
     assert central_share(image, (0, 0, 100, 100), "black", 0.5) == 0.0
+
+
+def test_oklab_of_what_its_author_lists() -> None:
+    white, red = oklab(np.array([[255, 255, 255], [255, 0, 0]], dtype=np.uint8))
+    assert white == pytest.approx([1.0, 0.0, 0.0], abs=1e-3)
+    assert red == pytest.approx([0.628, 0.225, 0.126], abs=1e-3)
+
+
+def test_what_is_flat() -> None:
+    plain = dominant_colour(patch(40, 40, CLEAR["red"]))
+    folds = patch(40, 40, CLEAR["red"])
+    folds[::3], folds[1::3] = (170, 24, 30), (228, 44, 52)
+    folded = dominant_colour(folds)
+    assert plain is not None
+    assert folded is not None
+    assert plain.flat == 1.0
+    assert folded.flat < 0.5
+
+
+def scene_of_many_colours() -> Pixels:
+    image = patch(60, 60, SKY)
+    image[30:], image[35:50, 10:25], image[35:50, 35:50] = GRASS, CLEAR["red"], CLEAR["blue"]
+    return image
+
+
+def test_gray_tinted_dark_and_washed_out_images_tell_no_colours() -> None:
+    image = scene_of_many_colours()
+    assert tells_colours(image)
+    gray = np.repeat(image.mean(axis=-1, keepdims=True), 3, axis=-1)
+    assert not tells_colours(gray.astype(np.uint8))
+    assert not tells_colours((gray * [1.0, 0.85, 0.65]).astype(np.uint8)), "sepia"
+    assert not tells_colours(image // 4)
+    assert not tells_colours(np.full((60, 60, 3), 253, dtype=np.uint8))
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 40), (40, 1), (2, 2)])
+def test_tiny_images_can_be_asked(size: tuple[int, int]) -> None:
+    assert tells_colours(patch(*size, CLEAR["red"])) in (True, False)
+
+
+def test_nothing_is_black_in_the_dark() -> None:
+    lit, unlit = patch(80, 80, GRASS), patch(80, 80, (50, 50, 70))
+    for image in (lit, unlit):
+        image[20:60, 20:60] = CLEAR["black"]
+    found = box_colour(lit, (20, 20, 60, 60))
+    assert found is not None
+    assert found.word == "black"
+    assert box_colour(unlit, (20, 20, 60, 60)) is None

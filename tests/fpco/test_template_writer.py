@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from groundset.errors import DataError
+from groundset.fpco import questions
 from groundset.fpco.checks import check
 from groundset.fpco.dialogue import Dialogue
 from groundset.fpco.lexicon import load
@@ -309,3 +310,47 @@ def test_input_that_does_not_fit(change: dict[str, str], pixels: NDArray[np.uint
     with pytest.raises(DataError) as raised:
         write(replace(scene((drawn("dog", "brown", LEFT),), "identity"), **change), pixels, "s")  # type: ignore[arg-type]
     assert said in str(raised.value)
+
+
+def test_sizes_are_told_and_swapped() -> None:
+    large, small = (8.0, 30.0, 56.0, 90.0), (112.0, 58.0, 140.0, 92.0)
+    things = (drawn("car", "red", large), drawn("car", "red", small, 1))
+    said = {text_of(things, false_class, number) for false_class in FALSE_CLASSES for number in range(30)}
+    assert any(true.startswith("the large ") and false.startswith("the small ") for true, false in said)
+    assert any(
+        true.startswith("the large ") and "on the left" in true and "on the right" in false for true, false in said
+    )
+    person = (replace(things[0], thing=replace(things[0].thing, label="person", category="person")), things[1])
+    assert not any("large" in text_of(person, "identity", number)[0] for number in range(10))
+
+
+def text_of(things: tuple[Drawn, ...], false_class: str, number: int) -> tuple[str, str]:
+    result = written(things, false_class, f"x-{number}")
+    assert isinstance(result, Dialogue), result
+    return result.target_description, result.modified_target_description
+
+
+def test_what_fills_the_image_is_in_the_foreground() -> None:
+    said = {text_of((drawn("dog", "brown", ALL),), "location", number) for number in range(10)}
+    assert ("the dog in the foreground", "the dog in the background") in said
+
+
+def test_another_question_form_changes_a_dialogue_only_where_it_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    book = load_phrasebook()
+    things = (drawn("dog", "brown", LEFT),)
+    before = [written(things, "location", f"x-{number}") for number in range(20)]
+    longer = replace(
+        book, questions=(*book.questions, replace(book.questions[0], text="Is {target} fun?", topic="fun"))
+    )
+    monkeypatch.setattr(questions, "load_phrasebook", lambda: longer)
+    questions.suiting.cache_clear()
+    after = [written(things, "location", f"x-{number}") for number in range(20)]
+    questions.suiting.cache_clear()
+    for old, new in zip(before, after, strict=True):
+        assert isinstance(old, Dialogue)
+        assert isinstance(new, Dialogue)
+        assert old.target_description == new.target_description
+        asked = {question.content for question in new.questions}
+        if not any("fun?" in question for question in asked):
+            assert old == new
+    assert before != after

@@ -45,8 +45,8 @@ _FLAT_DISTANCE = 0.03
 # Of an image that tells colours: some pixels are that colourful and not all of one hue, and light is neither lacking
 # nor all there is.
 _COLOURFUL = 0.03
-_TINT_CHROMA, _TINT_HUE_DEGREES, _TINT_SHARE = 0.02, 25.0, 0.97
-_DARK_LIGHTNESS, _WASHED_OUT_LIGHTNESS = 0.45, 0.85
+_TINT_CHROMA, _TINT_HUE_DEGREES, _TINT_SHARE = 0.02, 15.0, 0.99
+_DARK_LIGHTNESS, _WASHED_OUT_LIGHTNESS = 0.45, 0.95
 _LIT_LIGHTNESS = 0.4
 # Colours are looked up by the six highest bits of each channel; the gaps between words are wider than such a step.
 _STEP_BITS = 2
@@ -119,7 +119,7 @@ def _words_of(lab: NDArray[np.float64]) -> NDArray[np.int64]:
         "green": between(122, 166) & (chroma >= 0.07) & (light >= 0.35),
         "blue": between(236, 278) & (chroma >= 0.07) & (light >= 0.3) & (light <= 0.76),
         "purple": between(292, 322) & (chroma >= 0.07) & (light >= 0.3) & (light <= 0.66),
-        "pink": ((between(338, 360) | between(0, 12)) & (chroma >= 0.07) & (light >= 0.62))
+        "pink": ((between(338, 360) | between(0, 12)) & (chroma >= 0.07) & (light >= 0.66))
         | (between(12, 24) & (chroma >= 0.06) & (chroma <= 0.13) & (light >= 0.72)),
     }
     return np.select(list(rules.values()), [WORDS.index(word) for word in rules], UNCLEAR).astype(np.int64)

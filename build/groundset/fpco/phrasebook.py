@@ -219,7 +219,7 @@ def _noun_faults(book: Phrasebook, lexicon: Lexicon) -> Iterator[tuple[str, str]
         for word in sorted(listed - set(lexicon.parents)):
             yield f"$.{section}", f"{word!r} is neither a kind nor a thing"
     for word, name in book.said.items():
-        if lexicon.canonical(name) is None:
+        if name not in lexicon.parents:
             yield f"$.said.{word}", f"{name!r} is not listed"
     for name, swaps in book.swaps.items():
         if name not in lexicon.parents:

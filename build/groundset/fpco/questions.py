@@ -33,22 +33,23 @@ def forms(true: Description, false: Description, view: SceneView) -> list[Questi
     """The question forms that fit both descriptions, ask for nothing that they tell and repeat no word of theirs."""
     said = _said(true.text()) | _said(false.text())
     told = _told(true, view) | _told(false, view)
-    fit_false = set(_suiting(false.noun, view.scene.category))
+    fit_false = set(suiting(false.noun, view.scene.category))
     return [
         form
-        for form in _suiting(true.noun, view.scene.category)
+        for form in suiting(true.noun, view.scene.category)
         if form in fit_false and form.asks not in told and said.isdisjoint(_said(form.text))
     ]
 
 
 @functools.cache
-def _suiting(noun: str, category: str) -> tuple[QuestionForm, ...]:
+def suiting(noun: str, category: str) -> tuple[QuestionForm, ...]:
+    """The forms of the packaged phrasebook that may be asked of a canonical word, as one of the category."""
     return tuple(form for form in load_phrasebook().questions if form.suits(noun, load(), category))
 
 
 def _told(description: Description, view: SceneView) -> frozenset[str]:
     told = set()
-    if description.colour is not None or view.lexicon.is_colour(description.noun):
+    if description.colour is not None or any(map(view.lexicon.is_colour, description.noun.split())):
         told.add("colour")
     if description.place is not None and description.place.name in ("foreground", "background"):
         told.add("depth")

@@ -209,7 +209,7 @@ def _colour_swaps(view: SceneView, true: Description) -> list[str]:
         return []
     swaps = [swap for swap in view.lexicon.colours[colour.word] if swap not in colour.seen and swap != view.noun]
     natural = None if true.clothed else _natural_colours(view.noun, view)
-    return [swap for swap in swaps if natural is None or swap in natural] or swaps
+    return [swap for swap in swaps if natural is None or swap in natural]
 
 
 def _ranked(
