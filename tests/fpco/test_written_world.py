@@ -131,7 +131,7 @@ def test_a_description_tells_two_to_four_details() -> None:
     for item, dialogue in dialogues():
         label = item.scene.target.label
         assert dialogue.target_description != f"the {label.lower()}"
-        assert 3 <= len(dialogue.target_description.split()) <= 11
+        assert 3 <= len(dialogue.target_description.split()) <= 12
 
 
 def test_questions_are_many_and_differ_in_topic_role_and_sound() -> None:
