@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import socket
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from groundset.errors import GroundsetError, ServiceError, UsageError
+from groundset.errors import DataError, GroundsetError, ServiceError, UsageError
 from groundset.llm import journal_file, run
 from groundset.llm.desk import Ask, MissingAnswerError
 from groundset.llm.journal import Journal
@@ -304,14 +307,67 @@ def test_what_concerns_every_request_stops_the_run_at_once_and_keeps_what_is_the
     assert ask([ask_for("before")], config, journal)["before"].outcome == "answered"
 
 
-def test_an_unreachable_server_is_told_soon(server: Any, ask_for: Any, config: Any, journal: Any) -> None:
-    server.close()
-    config = replace(config, failures=50)
-    try:
+def test_an_unreachable_server_is_told_soon(ask_for: Any, config: Any, journal: Any) -> None:
+    with socket.socket() as bound:
+        # taken, but nobody listens
+        bound.bind(("127.0.0.1", 0))
+        config = replace(config, failures=50, base_url=f"http://127.0.0.1:{bound.getsockname()[1]}/v1")
         with pytest.raises(ServiceError, match="cannot be reached: no connection"):
             ask([ask_for(str(number)) for number in range(1000)], config, journal)
-    finally:
-        server.__init__()
+
+
+def test_what_was_on_its_way_when_the_run_had_to_stop_is_kept(
+    server: Any, ask_for: Any, config: Any, journal: Any
+) -> None:
+    def script(question: str, number: int, body: Any) -> Any:
+        refused = replace(server.error(401), delay_s=0.2)
+        return refused if question == "refused" else replace(server.good(), delay_s=0.6)
+
+    server.script = script
+    names = ["a", "b", "refused", "c"]
+    with pytest.raises(ServiceError, match="does not accept the key in the environment variable"):
+        ask([ask_for(name) for name in names], replace(config, concurrency=4), journal)
+    found = ask([ask_for(name) for name in "abc"], config, journal, offline=True)
+    assert {result.outcome for result in found.values()} == {"answered"}
+
+
+def test_a_disk_that_becomes_full_stops_the_run_which_then_goes_on_where_it_was(
+    server: Any, ask_for: Any, config: Any, journal: Any
+) -> None:
+    requests = [ask_for(str(number)) for number in range(100)]
+    (pages,) = journal._writer.execute("PRAGMA page_count").fetchone()
+    journal._writer.execute(f"PRAGMA max_page_count = {pages + 20}")
+    with pytest.raises(GroundsetError, match="the disk is full; make room and run again"):
+        ask(requests, config, journal)
+    have = {key for key, _, _ in journal.rows()}
+    assert have
+    asked = len(server.asked)
+    assert asked - len(have) <= 2 * config.concurrency
+    journal._writer.execute("PRAGMA max_page_count = 1000000")
+    assert len(ask(requests, config, journal)) == 100
+    assert len(server.asked) - asked == 100 - len(have)
+
+
+def test_an_answer_is_on_disk_before_anyone_sees_it(server: Any, ask_for: Any, config: Any, journal: Any) -> None:
+    seen = []
+
+    async def talk(ask: Ask, item: int) -> None:
+        result = await ask(ask_for(str(item)))
+        with closing(sqlite3.connect(journal.path)) as other:
+            seen.append(other.execute("SELECT count(*) FROM answers WHERE key = ?", (result.key,)).fetchone())
+
+    with run.converse(range(20), talk, config, journal) as results:
+        list(results)
+    assert seen == [(1,)] * 20
+
+
+def test_items_that_cannot_be_had_end_the_run(server: Any, ask_for: Any, config: Any, journal: Any) -> None:
+    def requests() -> Iterator[Any]:
+        yield ask_for("a")
+        raise DataError("no more items")
+
+    with pytest.raises(DataError, match="no more items"):
+        ask(requests(), config, journal)
 
 
 def test_a_key_that_is_not_set_is_told_before_anything_is_asked(

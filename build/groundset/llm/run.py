@@ -238,13 +238,14 @@ def converse(
     # a daemon: a second Ctrl-C ends the process without waiting for answers
     thread = threading.Thread(target=serve, name="groundset-llm", daemon=True)
     with _terminable():
-        thread.start()
         try:
+            thread.start()
             yield _results(out, loop)
         finally:
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(stop.set)
-            thread.join()
+            if thread.is_alive():
+                thread.join()
 
 
 @contextmanager
