@@ -33,7 +33,7 @@ def test_nothing_is_short() -> None:
 
 def test_a_bin_that_stands_in_for_a_short_one_counts_in_the_total() -> None:
     assert told(filled(BINS, {"2": 290, "5": 250}, want=270)) == [
-        "strata: 1 of 6 falls short; in all there are 1620 of 1620",
+        "strata: 1 of 6 falls short; in all there are 1620 of 1620, as others stand in",
         "stratum 5 falls short: have 250, want 270",
     ]
 

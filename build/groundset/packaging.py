@@ -92,7 +92,6 @@ def facts(
     stages: Sequence[Stage],
     dialogues: pa.Table,
     images: pa.Table,
-    statistics: Mapping[str, Any],
     limits: Sequence[str] = (),
 ) -> Facts:
     """All that the card tells, from the manifest and the stages' tables.
@@ -102,7 +101,6 @@ def facts(
         stages: The stages before this one.
         dialogues: Released dialogues, with their stratum.
         images: Released images.
-        statistics: Further counts to tell.
         limits: Further limitations to tell, beside the manifest's.
     """
     config, card = inputs.config, inputs.config["card"]
@@ -131,7 +129,7 @@ def facts(
         image_policy=config["images"]["policy"],
         funnel=funnel(stages, inputs.tables),
         strata=_strata(inputs, dialogues, "stratum"),
-        statistics=tuple(statistics.items()),
+        statistics=tuple(_decision_counts(inputs).items()),
         writer=WRITERS.get(writer, writer),
         groundset_version=__version__,
         libraries=library_versions(),
@@ -169,7 +167,6 @@ def package(
     stages: Sequence[Stage],
     tables: Mapping[str, pa.Table],
     images: pa.Table,
-    statistics: Mapping[str, Any],
     limits: Sequence[str] = (),
 ) -> Output:
     """The release folder, as the stage's output.
@@ -179,7 +176,6 @@ def package(
         stages: The stages before this one.
         tables: Config to its rows, without photographs.
         images: Table of `schemas/release_image`.
-        statistics: Further counts for the card.
         limits: Further limitations for the card.
     """
     folders = {source["name"]: inputs.source_root / source["images"] for source in inputs.config["sources"]}
@@ -190,7 +186,7 @@ def package(
         for row in places
         if row["image_id"] in source_of
     }
-    told = facts(inputs, stages, tables["dialogues"], images, {**statistics, **_decision_counts(inputs)}, limits)
+    told = facts(inputs, stages, tables["dialogues"], images, limits)
     digests, read = _digests(inputs)
     fill = partial(
         write_release,

@@ -42,7 +42,7 @@ def told(strata: Sequence[Filled]) -> list[str]:
     """Lines that name every short stratum with have and want, and the total; of many, those of a kind in one line.
 
     >>> told([Filled("2", 4, 9, 5), Filled("3", 4, 3, 3)])
-    ['strata: 1 of 2 falls short; in all there are 8 of 8', 'stratum 3 falls short: have 3, want 4']
+    ['strata: 1 of 2 falls short; in all there are 8 of 8, as others stand in', 'stratum 3 falls short: have 3, want 4']
     """
     if not strata:
         return []
@@ -58,6 +58,8 @@ def told(strata: Sequence[Filled]) -> list[str]:
     else:
         fall = "falls" if len(lacking) == 1 else "fall"
         first = f"strata: {len(lacking)} of {len(strata)} {fall} short; in all there are {have} of {want}"
+        if any(row.reaches > row.want for row in strata):
+            first += ", as others stand in"
     if len(lacking) <= _ONE_BY_ONE:
         return [first, *(f"stratum {row.stratum} falls short: have {row.reaches}, want {row.want}" for row in lacking)]
     return [first, *(f"short: {line}" for line in _grouped(lacking))]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from groundset import __version__
+from groundset import __version__, schema
 from groundset.cli.main import run
 
 Demo = Callable[..., Path]
@@ -64,6 +64,11 @@ def test_status_tells_states_and_accounts(built: tuple[list[str], Path], capsys:
         for account in stage["accounts"].values():
             assert account["in"] == account["kept"] + sum(account["rejected"].values())
     assert {row["stratum"] for row in found["strata"]} == {"2", "3", "4", "5", "6", "7+"}
+    assert schema.errors("status", found) == []
+    figures = found["statistics"]
+    last = {stage["stage"]: stage for stage in found["stages"]}["70_validate"]["accounts"]
+    assert (figures["dialogues"], figures["samples"]) == (last["dialogue"]["kept"], last["sample"]["kept"])
+    assert figures["strata"] == {row["stratum"]: row["have"] for row in found["strata"] if row["have"]}
     plain = output_of(capsys, ["status", *arguments])
     assert "20_filter" in plain
     assert "up to date" in plain
@@ -74,10 +79,15 @@ def test_status_before_and_after_a_change(
 ) -> None:
     arguments = ["--work", str(tmp_path / "work"), "--sources", str(world)]
     first = json_of(capsys, ["status", str(demo("candvg")), *arguments])
+    assert schema.errors("status", first) == []
+    assert (first["statistics"], first["strata"]) == (None, [])
     assert not any(stage["up_to_date"] for stage in first["stages"])
     assert run(["build", str(demo("candvg")), "--to", "30_stratify", *arguments]) == 0
     changed = str(demo("candvg", max_candidates=9))
-    states = {stage["stage"]: stage for stage in json_of(capsys, ["status", changed, *arguments])["stages"]}
+    found = json_of(capsys, ["status", changed, *arguments])
+    assert schema.errors("status", found) == []
+    assert {row["have"] for row in found["strata"]} == {None}
+    states = {stage["stage"]: stage for stage in found["stages"]}
     assert states["10_import"]["up_to_date"]
     assert states["20_filter"]["why"] == "the manifest has changed"
     assert states["40_images"]["why"] == "it has not been done"
@@ -150,6 +160,8 @@ def test_waiting_for_people_is_exit_code_4(
     told = capsys.readouterr().err
     assert "items wait for people" in told
     assert "45_screen.jsonl" in told
-    state = next(row for row in json_of(capsys, ["status", *arguments])["stages"] if row["stage"] == "45_screen")
+    found = json_of(capsys, ["status", *arguments])
+    assert schema.errors("status", found) == []
+    state = next(row for row in found["stages"] if row["stage"] == "45_screen")
     assert state["waiting"] > 0
     assert Path(state["queue"]).is_file()

@@ -96,6 +96,21 @@ def test_funnel_and_strata_tell_what_falls_short(fpco) -> None:
     assert "In 3 of 8 rows of `dialogues` the column `image` is null" in page
 
 
+def test_a_stratum_above_what_was_wanted_is_explained(candvg) -> None:
+    facts = replace(candvg.facts, strata=(Stratum("2", 270, 290), Stratum("3", 270, 250)))
+    page = card_of(replace(candvg, facts=facts))
+    assert "1 of 2 strata fall short of what was wanted; in all there are 540 of 540. A stratum that has more" in page
+
+
+def test_figures_follow_from_the_rows(candvg, fpco) -> None:
+    page = card_of(candvg)
+    assert "| CVG samples: one object is left | 1 |" in page
+    assert "| dialogues that end with several candidates | 1 (50.00 %) |" in page
+    assert "| pairs in which a candidate is added | 1 (33.33 %) |" in page
+    assert "| 2 | 0 | 1 | 1 |" in page
+    assert "| attribute | 3 | 3 | 0 | 3 |" in card_of(fpco)
+
+
 def test_size_category_borders() -> None:
     assert [size_category(n) for n in (0, 999, 1000, 9999, 10_000, 10**6)] == [
         "n<1K",

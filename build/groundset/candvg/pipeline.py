@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -140,14 +140,7 @@ def _validate(inputs: Inputs) -> Output:
 
 def _package(inputs: Inputs) -> Output:
     tables = {name: inputs.tables[f"70_validate/{name}"] for name in ("samples", "dialogues", "points")}
-    kinds = Counter(tables["samples"]["sample_type"].to_pylist())
-    statistics: dict[str, Any] = {
-        "dialogues": tables["dialogues"].num_rows,
-        "samples": tables["samples"].num_rows,
-        "CVG samples (one object is left)": kinds["CVG"],
-        "CSVG samples (several are left)": kinds["CSVG"],
-    }
-    return packaging.package(inputs, BEFORE_PACKAGE, tables, inputs.tables["70_validate/images"], statistics)
+    return packaging.package(inputs, BEFORE_PACKAGE, tables, inputs.tables["70_validate/images"])
 
 
 DIALOGUES = {"dialogue": ("kept", "item_id")}

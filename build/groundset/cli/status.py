@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,14 +17,21 @@ from rich.table import Table
 from groundset import benchmarks, runner, shortfalls
 from groundset import manifest as manifests
 from groundset.cli import talk
-from groundset.stage import Place, Stage, queue_path, read_receipt, why_stale
+from groundset.release.card_statistics import sentences
+from groundset.release.statistics import Statistics, statistics
+from groundset.stage import Place, Stage, not_applied_path, queue_path, read_receipt, read_table, why_stale
 from groundset.waiting import waits_for
+
+RESERVE_NOTE = (
+    "40_images and later stages take in only what fills the strata (40_images a margin more); the rest is reserve"
+)
 
 
 def stage_state(place: Place, stage: Stage) -> dict[str, Any]:
     """State and account of one stage."""
     receipt, why = read_receipt(place, stage.name), why_stale(place, stage)
     queue = queue_path(place, stage.name)
+    stale = not_applied_path(place, stage.name)
     waiting = len(queue.read_bytes().splitlines()) if queue.is_file() else 0
     return {
         "stage": stage.name,
@@ -35,46 +43,80 @@ def stage_state(place: Place, stage: Stage) -> dict[str, Any]:
         "waiting": waiting,
         "waits_for": waits_for(stage) if waiting else None,
         "queue": str(queue) if waiting else None,
+        "not_applied": str(stale) if stale.is_file() else None,
     }
 
 
 def _rejected(account: dict[str, Any]) -> str:
-    return ", ".join(f"{rule} {count}" for rule, count in account["rejected"].items())
+    return "\n".join(f"{rule} {count}" for rule, count in account["rejected"].items())
 
 
-def _print(manifest: manifests.Manifest, states: list[dict[str, Any]], strata: tuple[shortfalls.Filled, ...]) -> None:
+def _statistics(place: Place) -> Statistics | None:
+    """The figures of what would be released, once that is known."""
+    stages = {stage.name: stage for stage in benchmarks.stages(place.manifest)}
+    if why_stale(place, stages["70_validate"]) is not None:
+        return None
+    return statistics(place.manifest.benchmark, {"dialogues": read_table(place, "70_validate/dialogues")})
+
+
+def state(place: Place) -> dict[str, Any]:
+    """All that there is to say of a build, as `schemas/status`."""
+    content = place.manifest.content
+    return {
+        "benchmark": place.manifest.benchmark,
+        "name": content["name"],
+        "version": content["version"],
+        "stages": [stage_state(place, stage) for stage in benchmarks.stages(place.manifest)],
+        "strata": [asdict(row) for row in runner.strata(place)],
+        "statistics": _statistics(place),
+    }
+
+
+def _print(manifest: manifests.Manifest, found: dict[str, Any], strata: tuple[shortfalls.Filled, ...]) -> None:
+    states: list[dict[str, Any]] = found["stages"]
     console = Console(highlight=False, markup=False)
-    table = Table(title=f"{manifest.title} ({manifest.benchmark})", box=SIMPLE_HEAD)
-    for name, justify in (
-        ("stage", "left"),
-        ("state", "left"),
-        ("records", "left"),
-        ("in", "right"),
-        ("kept", "right"),
-    ):
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    done = all(each["up_to_date"] for each in states)
+    table = Table(title=f"{manifest.title} ({manifest.benchmark})", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("stage")
+    if not done:
+        table.add_column("state")
+    table.add_column("records")
+    table.add_column("in", justify="right")
+    table.add_column("kept", justify="right")
     table.add_column("rejected", overflow="fold")
-    for state in states:
-        waits = f"{state['waiting']} items wait for {state['waits_for']}" if state["waiting"] else state["why"]
-        word = "up to date" if state["up_to_date"] else waits
-        rows = list(state["accounts"].items()) or [("", None)]
-        for number, (kind, account) in enumerate(rows):
-            told = (kind, str(account["in"]), str(account["kept"]), _rejected(account)) if account else ("",) * 4
-            table.add_row(*((state["stage"], word) if number == 0 else ("", "")), *told)
+    for each in states:
+        waits = f"{each['waiting']} items wait for {each['waits_for']}" if each["waiting"] else each["why"]
+        head = [each["stage"]] if done else [each["stage"], "up to date" if each["up_to_date"] else waits]
+        for kind, account in each["accounts"].items():
+            table.add_row(*head, kind, str(account["in"]), str(account["kept"]), _rejected(account))
+            head = [""] * len(head)
+        if not each["accounts"]:
+            table.add_row(*head)
     console.print(table)
-    for state in states:
-        for source, notes in state["notes"].items():
-            for note in notes:
-                console.print(f"{state['stage']}: {source}: {note}")
-        for rule, count in state["flagged"].items():
-            console.print(f"{state['stage']}: flagged, not rejected: {rule} {count}")
-    for line in shortfalls.told(strata):
-        console.print(line)
-    for state in states:
-        if state["queue"]:
-            console.print(
-                f"{state['stage']}: {state['waiting']} items wait for {state['waits_for']} in {state['queue']}"
-            )
+    for line in _lines(manifest, found, strata):
+        console.print(line, soft_wrap=True)
+
+
+def _lines(manifest: manifests.Manifest, found: dict[str, Any], strata: tuple[shortfalls.Filled, ...]) -> Iterator[str]:
+    """What the table has no room for."""
+    states: list[dict[str, Any]] = found["stages"]
+    if all(each["up_to_date"] for each in states):
+        yield "all stages are up to date"
+    if any(each["stage"] == "40_images" and each["accounts"] for each in states):
+        yield RESERVE_NOTE
+    for each in states:
+        for source, notes in each["notes"].items():
+            yield from (f"{each['stage']}: {source}: {note}" for note in notes)
+        for rule, count in each["flagged"].items():
+            yield f"{each['stage']}: flagged, not rejected: {rule} {count}"
+    yield from shortfalls.told(strata)
+    if found["statistics"]:
+        yield from sentences(manifest.benchmark, found["statistics"])
+    for each in states:
+        if each["queue"]:
+            yield f"{each['stage']}: {each['waiting']} items wait for {each['waits_for']} in {each['queue']}"
+        if each["not_applied"]:
+            yield f"{each['stage']}: decisions that are not applied, and why, are in {each['not_applied']}"
 
 
 def status(
@@ -83,13 +125,11 @@ def status(
     sources: Annotated[Path | None, typer.Option(help=talk.SOURCES_HELP)] = None,
     as_json: Annotated[bool, typer.Option("--json", help=talk.JSON_HELP)] = False,
 ) -> None:
-    """Show the stages, their row accounts, and what waits for whom."""
+    """Show the stages, their row accounts, strata and figures, and what waits for whom."""
     checked = manifests.read(manifest, sources)
     place = runner.place_of(checked, work)
-    states = [stage_state(place, stage) for stage in benchmarks.stages(checked)]
-    strata = runner.strata(place)
+    found = state(place)
     if as_json:
-        whole = {"benchmark": checked.benchmark, "name": checked.content["name"], "version": checked.content["version"]}
-        talk.print_json({**whole, "stages": states, "strata": [asdict(row) for row in strata]})
+        talk.print_json(found)
     else:
-        _print(checked, states, strata)
+        _print(checked, found, runner.strata(place))

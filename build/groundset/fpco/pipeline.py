@@ -4,9 +4,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import partial
-from typing import Any
 
 from groundset import importing, packaging, photographs
 from groundset.fpco import records, reviewing, writing
@@ -35,11 +33,7 @@ def _stratify(inputs: Inputs) -> Output:
 
 def _package(inputs: Inputs) -> Output:
     tables = {name: inputs.tables[f"70_validate/{name}"] for name in ("dialogues", "turns")}
-    dialogues = tables["dialogues"]
-    statistics: dict[str, Any] = {"dialogues": dialogues.num_rows, "user turns": tables["turns"].num_rows}
-    for false_class, count in sorted(Counter(dialogues["false_class"].to_pylist()).items()):
-        statistics[f"dialogues with a false {false_class}"] = count
-    return packaging.package(inputs, BEFORE_PACKAGE, tables, inputs.tables["70_validate/images"], statistics)
+    return packaging.package(inputs, BEFORE_PACKAGE, tables, inputs.tables["70_validate/images"])
 
 
 ITEMS = {"item": ("kept", "item_id")}

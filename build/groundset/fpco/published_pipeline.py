@@ -211,11 +211,8 @@ def _limits(inputs: Inputs, released: pa.Table) -> tuple[str, ...]:
 
 def _package(inputs: Inputs) -> Output:
     tables = {name: inputs.tables[f"70_validate/{name}"] for name in ("dialogues", "turns")}
-    statistics: dict[str, Any] = {"dialogues": tables["dialogues"].num_rows, "user turns": tables["turns"].num_rows}
-    for false_class, count in sorted(Counter(tables["dialogues"]["false_class"].to_pylist()).items()):
-        statistics[f"dialogues with a false {false_class}"] = count
     images = inputs.tables["70_validate/images"]
-    return packaging.package(inputs, BEFORE_PACKAGE, tables, images, statistics, _limits(inputs, images))
+    return packaging.package(inputs, BEFORE_PACKAGE, tables, images, _limits(inputs, images))
 
 
 _OTHER = {stage.name: stage for stage in pipeline.STAGES}

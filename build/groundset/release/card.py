@@ -13,10 +13,13 @@ import pyarrow as pa
 import yaml  # type: ignore[import-untyped]
 
 from groundset.release.attribution import count_licences, licence_table
+from groundset.release.card_statistics import section
 from groundset.release.card_texts import ABOUT, EXAMPLE_INTRO, FUNNEL_NOTE, HOW_MADE, POLICY, TAGS, TASKS
 from groundset.release.facts import CONFIGS, SPLIT, WITH_IMAGE, Facts
 from groundset.release.features import yaml_features
+from groundset.release.markdown import bullets, fenced, table
 from groundset.release.parquet import IMAGE_COLUMN, Size
+from groundset.release.statistics import statistics
 from groundset.schema_types import fields
 
 _SIZE_LIMITS = ((10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"))
@@ -89,26 +92,6 @@ def read_front_matter(card: str) -> Any:
         raise ValueError(f"the front matter is not YAML: {' '.join(str(error).split())}") from error
 
 
-def _cell(text: object) -> str:
-    return " ".join(str(text).split()).replace("|", "\\|")
-
-
-def _table(head: tuple[str, ...], rows: list[tuple[object, ...]], right: tuple[int, ...] = ()) -> str:
-    marks = ["---:" if column in right else "---" for column in range(len(head))]
-    lines = ["| " + " | ".join(head) + " |", "|" + "|".join(marks) + "|"]
-    return "\n".join([*lines, *("| " + " | ".join(_cell(cell) for cell in row) + " |" for row in rows)])
-
-
-def _bullets(lines: tuple[str, ...]) -> str:
-    return "\n".join(f"- {' '.join(line.split())}" for line in lines)
-
-
-def _fenced(language: str, text: str) -> str:
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{text}\n{fence}"
-
-
 def example(facts: Facts, tables: Mapping[str, pa.Table], images: pa.Table) -> str:
     """A real row of the default config as JSON, the photograph in words: the first row whose photograph is embedded."""
     config = CONFIGS[facts.benchmark][0]
@@ -136,7 +119,7 @@ def example(facts: Facts, tables: Mapping[str, pa.Table], images: pa.Table) -> s
             lines.append(f"  {json.dumps(name)}: [\n{items}\n  ]")
         else:
             lines.append(f"  {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}")
-    return _fenced("json", "{\n" + ",\n".join(lines) + "\n}")
+    return fenced("json", "{\n" + ",\n".join(lines) + "\n}")
 
 
 def _notice(facts: Facts) -> str:
@@ -154,7 +137,7 @@ def _funnel(facts: Facts) -> str:
     for step in facts.funnel:
         reasons = "; ".join(f"{rule} {count}" for rule, count in sorted(step.rejected.items()) if count)
         rows.append((step.stage, step.unit, step.rows_in, step.kept, step.rows_in - step.kept, reasons or "none"))
-    return _table(("stage", "unit", "in", "kept", "rejected", "by rule"), rows, right=(2, 3, 4))
+    return table(("stage", "unit", "in", "kept", "rejected", "by rule"), rows, right=(2, 3, 4))
 
 
 def _strata(facts: Facts) -> str:
@@ -165,8 +148,10 @@ def _strata(facts: Facts) -> str:
         if short
         else f"Every stratum is full: {have} of {want}."
     )
+    if any(row.have > row.want for row in facts.strata):
+        told += " A stratum that has more than was wanted stands in for one that falls short."
     rows: list[tuple[object, ...]] = [(row.stratum, row.want, row.have) for row in facts.strata]
-    return told + "\n\n" + _table(("stratum", "want", "have"), rows, right=(1, 2))
+    return told + "\n\n" + table(("stratum", "want", "have"), rows, right=(1, 2))
 
 
 def _fields(facts: Facts) -> str:
@@ -176,7 +161,7 @@ def _fields(facts: Facts) -> str:
             (f"`{field.name}`", field.type + (" or null" if field.nullable else ""), field.description)
             for field in fields(config.schema)
         ]
-        parts.append(f"### `{config.name}`\n\n" + _table(("field", "type", "what it is"), rows))
+        parts.append(f"### `{config.name}`\n\n" + table(("field", "type", "what it is"), rows))
     return "\n\n".join(parts)
 
 
@@ -224,7 +209,7 @@ some = load_dataset(
 
 # the first row, without downloading all
 first = next(iter(load_dataset(release, "{default}", split="{SPLIT}", revision=revision, streaming=True)))"""
-    return _fenced("python", code)
+    return fenced("python", code)
 
 
 def _origin(facts: Facts) -> str:
@@ -235,7 +220,7 @@ def _origin(facts: Facts) -> str:
     parts = [
         HOW_MADE[next((source.kind for source in facts.sources if source.kind in HOW_MADE), facts.benchmark)],
         *([f"The questions were written by: {' '.join(facts.writer.split())}"] if facts.writer.strip() else []),
-        _table(SOURCE_COLUMNS, sources, right=(5,)),
+        table(SOURCE_COLUMNS, sources, right=(5,)),
         "What each stage took in, kept and rejected:",
         _funnel(facts),
         FUNNEL_NOTE,
@@ -244,7 +229,7 @@ def _origin(facts: Facts) -> str:
     ]
     if facts.statistics:
         counts: list[tuple[object, ...]] = list(facts.statistics)
-        parts += ["### Counts", _table(("what", "value"), counts, right=(1,))]
+        parts += ["### Decisions", table(("decisions that built it", "how many"), counts, right=(1,))]
     return "\n\n".join(parts)
 
 
@@ -253,7 +238,7 @@ def _configs(facts: Facts, sizes: Mapping[str, Size]) -> str:
         (f"`{config.name}`" + (" (default)" if not number else ""), config.about, sizes[config.name].rows)
         for number, config in enumerate(CONFIGS[facts.benchmark])
     ]
-    return _table(("config", "one row is", "rows"), rows, right=(2,))
+    return table(("config", "one row is", "rows"), rows, right=(2,))
 
 
 def card(facts: Facts, tables: Mapping[str, pa.Table], images: pa.Table, sizes: Mapping[str, Size]) -> str:
@@ -307,6 +292,10 @@ Name the revision, so that a score can be traced to the rows it was measured on.
 
 Pay: {" ".join(facts.annotator_pay.split())}
 
+## Figures
+
+{section(facts.benchmark, statistics(facts.benchmark, tables))}
+
 ## Fields
 
 A box is `[x_min, y_min, x_max, y_max]` in pixels of the stored photograph, from its top left corner.
@@ -335,15 +324,15 @@ to what you may use. Licences are given as the sources state them, without warra
 
 It is meant for:
 
-{_bullets(facts.use_cases)}
+{bullets(facts.use_cases)}
 
 Limits:
 
-{_bullets(facts.limitations) if facts.limitations else "None were stated."}
+{bullets(facts.limitations) if facts.limitations else "None were stated."}
 
 Biases:
 
-{_bullets(facts.biases)}
+{bullets(facts.biases)}
 
 Personal information: {" ".join(facts.personal_information.split())}
 
@@ -351,7 +340,7 @@ Social impact: {" ".join(facts.social_impact.split())}
 
 ## How to cite it
 
-{_fenced("bibtex" if facts.citation.lstrip().startswith("@") else "text", facts.citation.strip())}
+{fenced("bibtex" if facts.citation.lstrip().startswith("@") else "text", facts.citation.strip())}
 
 {facts.title}, version {facts.version}, by {", ".join(facts.authors)}.
 Cite the sources of the photographs and boxes as well.

@@ -150,7 +150,7 @@ class Facts:
         image_policy: reference-only, permissive or non-commercial.
         funnel: What each stage kept and rejected.
         strata: The strata with want and have.
-        statistics: Further counts worth telling, as (what, value).
+        statistics: Counts that the rows cannot tell, as (what, value): how many decisions of each kind built it.
         writer: What wrote the questions, in words; empty where nothing was written.
         groundset_version: Version of the code.
         libraries: Library to version, of those that can influence a byte.
