@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given
@@ -32,8 +33,8 @@ def text_of(rows: list[Pairs], escaped: bool) -> str:
     return "[" + ", ".join("{" + each + "}" for each in members) + "]"
 
 
-@given(st.lists(objects, max_size=5), st.booleans())
-def test_found_where_it_is_and_nowhere_else(rows: list[Pairs], escaped: bool) -> None:
+@given(st.lists(objects, max_size=5), st.booleans(), st.sampled_from([1, 7, 1 << 19]))
+def test_found_where_it_is_and_nowhere_else(rows: list[Pairs], escaped: bool, step: int) -> None:
     known = ("id", "bbox", "area")
     twice = [[key for key, _ in row if key in known] for row in rows]
     occurrences = {
@@ -41,7 +42,8 @@ def test_found_where_it_is_and_nowhere_else(rows: list[Pairs], escaped: bool) ->
         key: len(rows) if all(dict(row).get(key) is not None for row in rows) else 0
         for key in known
     }
-    found = json_keys.are_single(text_of(rows, escaped).encode(), SCHEMA, occurrences)
+    with mock.patch.object(json_keys, "_STEP", step):
+        found = json_keys.are_single(text_of(rows, escaped).encode(), SCHEMA, occurrences)
     assert found == all(len(set(names)) == len(names) for names in twice)
 
 

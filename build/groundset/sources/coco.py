@@ -191,6 +191,36 @@ def _judge_boxes(
     return ~bad, rejected
 
 
+def _placed(
+    file: str, rows: Annotations, content: coco_file.Surroundings, images: _Images, box_format: str, box_unit: str
+) -> tuple[Annotations, Integers, Integers, list[Verdict]]:
+    """The annotations that stay, in the table's order and with its boxes.
+
+    Returns:
+        The annotations, the places of their images and of their categories, and a verdict on each that does not stay.
+    """
+    image = integer_keys.places(rows.image_id, images.id)
+    category_ids = np.array([category.id for category in content.categories], dtype=np.int64)
+    kind = integer_keys.places(rows.category_id, category_ids)
+    sizes = np.empty((2, len(rows))).T
+    for place in range(2):
+        # the place -1 is that of no image
+        sizes[:, place] = np.take(np.append(images.size[:, place], np.nan), image)
+    written, known = box_checks.box_values(rows.bbox.T), np.flatnonzero(image >= 0)
+    # a box of an image without a size can still be degenerate, in whatever unit, but not be outside
+    frames = sizes if len(known) == len(rows) else np.where(np.isnan(sizes), 1.0, sizes)
+    boxes = box_checks.to_xyxy_px(written, frames, box_format, box_unit)
+    side, outside = box_checks.shorter_side(boxes), np.nan_to_num(box_checks.outside_px(boxes, sizes), nan=0.0)
+    misfit = float(box_checks.misfits(side, outside)[known].mean()) if len(known) else 0.0
+    housed = _some(written, known), _some(sizes, known)
+    box_checks.require_convention(file, housed[0], housed[1], box_format, box_unit, misfit)
+    stays, said = _judge_boxes(rows, side, outside, sizes, kind, content.images)
+    # from here on the boxes and the order are those of the table
+    kept = np.flatnonzero(stays)
+    kept = np.take(kept, integer_keys.order_of_texts(np.take(image, kept), np.take(rows.id, kept)))
+    return replace(rows, bbox=boxes.T).take(kept), np.take(image, kept), np.take(kind, kept), said
+
+
 def _flags(rows: Annotations, group: Integers) -> list[Verdict]:
     boxes = rows.bbox.T
     # a mask covers whole pixels, a box ends where it ends: a pixel a side is rounding
@@ -289,27 +319,7 @@ def read(
     good, rejected = _judge_images(content.images)
     images, flagged = _image_table(good, content.licenses, source_name)
     rows, doubled = _one_per_id(rows)
-
-    image = integer_keys.places(rows.image_id, images.id)
-    category_ids = np.array([category.id for category in content.categories], dtype=np.int64)
-    kind = integer_keys.places(rows.category_id, category_ids)
-    sizes = np.empty((2, len(rows))).T
-    for place in range(2):
-        # the place -1 is that of no image
-        sizes[:, place] = np.take(np.append(images.size[:, place], np.nan), image)
-    written, known = box_checks.box_values(rows.bbox.T), np.flatnonzero(image >= 0)
-    # a box of an image without a size can still be degenerate, in whatever unit, but not be outside
-    frames = sizes if len(known) == len(rows) else np.where(np.isnan(sizes), 1.0, sizes)
-    boxes = box_checks.to_xyxy_px(written, frames, box_format, box_unit)
-    side, outside = box_checks.shorter_side(boxes), np.nan_to_num(box_checks.outside_px(boxes, sizes), nan=0.0)
-    misfit = float(box_checks.misfits(side, outside)[known].mean()) if len(known) else 0.0
-    housed = _some(written, known), _some(sizes, known)
-    box_checks.require_convention(str(annotations), housed[0], housed[1], box_format, box_unit, misfit)
-    stays, said = _judge_boxes(rows, side, outside, sizes, kind, content.images)
-    # from here on the boxes and the order are those of the table
-    kept = np.flatnonzero(stays)
-    kept = np.take(kept, integer_keys.order_of_texts(np.take(image, kept), np.take(rows.id, kept)))
-    rows, image, kind = replace(rows, bbox=boxes.T).take(kept), np.take(image, kept), np.take(kind, kept)
+    rows, image, kind, said = _placed(str(annotations), rows, content, images, box_format, box_unit)
     return Imported(
         images=images.table,
         objects=_object_table(rows, image, kind, images, content.categories),
