@@ -301,7 +301,8 @@ def build(manifest: Manifest, work: Path | None, options: Options, say: Say) -> 
         for stage in stages:
             if not stage.cause:
                 _step(place, stage, options, say)
-                _refuse_nothing(place, stage)
+                if stage is not stages[-1]:
+                    _refuse_nothing(place, stage)
             elif stage is refilling[0]:
                 _run_refilling(place, refilling, options, say)
                 if refilling[-1] is [stage for stage in benchmarks.stages(manifest) if stage.cause][-1]:

@@ -144,6 +144,8 @@ def test_without_completions_it_stops_and_says_what_is_lacking(manifest: Path, c
     assert f"lacks_target_box {len(IDS)}" in capsys.readouterr().out
     # what is stopped once is stopped again
     built(manifest, code=1)
+    # who asks for no more than the filter gets that
+    built(manifest, "--to", "20_filter")
 
 
 def test_photographs_with_wrong_bytes_are_left_out(manifest: Path) -> None:
