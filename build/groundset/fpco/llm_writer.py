@@ -1,0 +1,140 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Has a language model write a dialogue: true questions, then the false premise, each held against the checks.
+
+What breaks a hard check goes back to the model with the name of the rule, a bounded number of times; after that the
+item is set aside with all that was asked. Nothing is mended here: what is released is what the model wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from groundset.fpco.checks import check
+from groundset.fpco.dialogue import Dialogue
+from groundset.fpco.prompting import Target, ask_again, ask_false_premise, ask_questions, assembled
+from groundset.llm.answers import ANSWERED
+from groundset.llm.desk import Ask
+from groundset.llm.request import Request
+from groundset.verdicts import Verdict
+
+# what cannot hold yet while nothing has been made false
+NOT_YET = frozenset({"no_edit"})
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the manifest says of the loop.
+
+    Attributes:
+        mends: How often an answer goes back with its faults.
+        location_with_place: Whether descriptions in location cells have to tell where the target is.
+    """
+
+    mends: int
+    location_with_place: bool
+
+
+@dataclass(frozen=True)
+class Step:
+    """One question to the model and what came of it.
+
+    Attributes:
+        asked: questions or false_premise.
+        key: Key in the journal.
+        outcome: answered, or why there is no answer.
+        faults: What is wrong, each with its rule.
+    """
+
+    asked: str
+    key: str
+    outcome: str
+    faults: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Written:
+    """What came of one item.
+
+    Attributes:
+        target: What it was to be about.
+        dialogue: The dialogue; None if the item is set aside.
+        verdicts: Soft verdicts on the dialogue, or the hard one on the item.
+        history: Every step, in order.
+    """
+
+    target: Target
+    dialogue: Dialogue | None
+    verdicts: tuple[Verdict, ...]
+    history: tuple[Step, ...]
+
+
+Judge = Callable[[Mapping[str, Any]], list[Verdict]]
+
+
+@dataclass(frozen=True)
+class _Said:
+    """The last answer to a question, None if there is none, with what is wrong with it."""
+
+    answer: Mapping[str, Any] | None
+    faults: tuple[Verdict, ...]
+    steps: tuple[Step, ...]
+
+
+async def _until_right(ask: Ask, request: Request, asked: str, judge: Judge, mends: int) -> _Said:
+    steps: list[Step] = []
+    faults: list[Verdict] = []
+    first = request
+    for _ in range(mends + 1):
+        result = await ask(request)
+        if result.outcome != ANSWERED:
+            told = Verdict("", "item", f"writer_{result.outcome}", f"{asked}: {result.detail}")
+            steps.append(Step(asked, result.key, result.outcome, (result.detail,)))
+            return _Said(None, (told,), tuple(steps))
+        faults = judge(result.value)
+        steps.append(
+            Step(asked, result.key, result.outcome, tuple(f"{fault.rule}: {fault.detail}" for fault in faults))
+        )
+        if not faults:
+            return _Said(result.value, (), tuple(steps))
+        # only the last answer goes back: the ones before it would make the question longer each time
+        request = ask_again(first, result.value, faults)
+    return _Said(None, tuple(faults), tuple(steps))
+
+
+def _set_aside(target: Target, said: _Said, steps: tuple[Step, ...]) -> Written:
+    first = min(said.faults, key=lambda fault: fault.rule)
+    rule = first.rule if first.rule.startswith("writer_") else f"check_{first.rule}"
+    told = "; ".join(f"{fault.rule}: {fault.detail}" for fault in said.faults)
+    detail = f"{steps[-1].asked} asked {len(said.steps)} times: {told}"
+    return Written(target, None, (Verdict(target.item_id, "item", rule, detail),), steps)
+
+
+async def write_one(ask: Ask, target: Target, rules: Rules) -> Written:
+    """A dialogue about one target, or the verdict that sets it aside (design, section 8).
+
+    Args:
+        ask: Asks the model; what it returns is on disk already.
+        target: What the dialogue is to be about.
+        rules: How often to ask.
+    """
+
+    def hard(written: Mapping[str, Any], falsified: Mapping[str, Any] | None) -> list[Verdict]:
+        found = check(assembled(target, written, falsified))
+        return [fault for fault in found if fault.hard and (falsified is not None or fault.rule not in NOT_YET)]
+
+    with_place = rules.location_with_place and target.false_class == "location"
+    request = ask_questions(target, with_place=with_place)
+    true = await _until_right(ask, request, "questions", lambda answer: hard(answer, None), rules.mends)
+    if true.answer is None:
+        return _set_aside(target, true, true.steps)
+    written = true.answer
+    request = ask_false_premise(target, written)
+    false = await _until_right(ask, request, "false_premise", lambda answer: hard(written, answer), rules.mends)
+    steps = (*true.steps, *false.steps)
+    if false.answer is None:
+        return _set_aside(target, false, steps)
+    dialogue = assembled(target, written, false.answer)
+    return Written(target, dialogue, tuple(check(dialogue)), steps)

@@ -1,0 +1,142 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The loop around the model, with scripted answers; `tests/llm` has the servers."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groundset.fpco.llm_writer import Rules, Written, write_one
+from groundset.fpco.prompting import Target
+from groundset.llm.desk import Result
+from groundset.llm.request import Picture, Request
+
+TRUE, FALSE = "the brown dog on the sofa", "the white dog on the sofa"
+WHATS = ("awake", "sitting", "wet", "alone", "barking", "tired", "clean", "eating", "moving", "visible")
+RULES = Rules(mends=2, location_with_place=True)
+
+
+def target(false_class: str = "attribute") -> Target:
+    return Target(
+        item_id="coco-7-animal",
+        dialogue_id=f"coco-7-animal-{false_class}",
+        image_id="coco-7",
+        picture=Picture("f" * 64, Path("7.jpg")),
+        category="animal",
+        label="dog",
+        box_px=(64.0, 48.0, 320.0, 480.0),
+        size_px=(640, 480),
+        false_class=false_class,
+    )
+
+
+def questions(description: str = TRUE, **changed: str) -> dict[str, Any]:
+    rows = [{"id": number, "content": f"Is {TRUE} {what}?"} for number, what in enumerate(WHATS, 1)]
+    return {
+        "target_description": description,
+        "questions": [{**row, "content": changed.get(f"q{row['id']}", row["content"])} for row in rows],
+    }
+
+
+def falsified(description: str = FALSE, **changed: str) -> dict[str, Any]:
+    rows = [{"id": number, "modified": f"Is {description} {what}?"} for number, what in enumerate(WHATS, 1)]
+    return {
+        "modified_target_description": description,
+        "questions": [{**row, "modified": changed.get(f"q{row['id']}", row["modified"])} for row in rows[3:]],
+    }
+
+
+def write(*answers: dict[str, Any] | str, false_class: str = "attribute") -> tuple[Written, list[Request]]:
+    """What comes of scripted answers; a text stands for an outcome other than answered."""
+    script, asked = list(answers), []
+
+    async def ask(request: Request) -> Result:
+        asked.append(request)
+        said = script.pop(0)
+        key = f"key{len(asked)}"
+        if isinstance(said, str):
+            return Result(key, said, None, "no more", 3, "m")
+        return Result(key, "answered", said, "", 1, "m")
+
+    written = asyncio.run(write_one(ask, target(false_class), RULES))
+    assert not script
+    return written, asked
+
+
+def test_two_right_answers_make_a_dialogue() -> None:
+    written, asked = write(questions(), falsified())
+    assert written.dialogue is not None
+    assert written.dialogue.modified_target_description == FALSE
+    assert [step.asked for step in written.history] == ["questions", "false_premise"]
+    assert [step.key for step in written.history] == ["key1", "key2"]
+    assert [verdict for verdict in written.verdicts if verdict.hard] == []
+    assert [request.form.name for request in asked] == ["fpco_questions", "fpco_false_premise"]
+    assert TRUE in str(asked[1].messages[0].parts[1])
+
+
+def test_what_breaks_a_check_goes_back_with_its_name() -> None:
+    written, asked = write(questions(q2="Is the dog sitting?"), questions(), falsified())
+    assert written.dialogue is not None
+    assert [bool(step.faults) for step in written.history] == [True, False, False]
+    assert written.history[0].faults[0].startswith("description_missing: turn 2")
+    again = asked[1].messages
+    assert [message.role for message in again] == ["user", "assistant", "user"]
+    assert "description_missing: turn 2" in str(again[2].parts[0])
+    assert asked[1].prompt_version.endswith("+mend-1")
+
+
+def test_only_the_last_answer_goes_back() -> None:
+    bad = questions(q2="Is the dog sitting?")
+    _, asked = write(bad, questions(q3="Is it wet?"), questions(), falsified())
+    assert len(asked[2].messages) == 3
+    assert "Is it wet?" in str(asked[2].messages[1].parts[0])
+
+
+def test_an_item_is_set_aside_with_its_history_after_so_many_times() -> None:
+    bad = questions(q2="Is the dog sitting?")
+    written, asked = write(bad, bad, bad)
+    assert written.dialogue is None
+    (verdict,) = written.verdicts
+    assert (verdict.record_id, verdict.kind, verdict.rule, verdict.hard) == (
+        "coco-7-animal",
+        "item",
+        "check_description_missing",
+        True,
+    )
+    assert verdict.detail.startswith("questions asked 3 times: description_missing: turn 2")
+    assert len(written.history) == len(asked) == 3
+
+
+def test_a_false_premise_that_stays_wrong_sets_the_item_aside_and_the_questions_are_not_asked_again() -> None:
+    bad = falsified("the white cat on a chair")
+    written, asked = write(questions(), bad, bad, bad)
+    assert written.dialogue is None
+    assert [request.form.name for request in asked] == ["fpco_questions", *["fpco_false_premise"] * 3]
+    assert written.verdicts[0].rule == "check_edit_not_contiguous"
+
+
+@pytest.mark.parametrize("outcome", ["refused", "truncated", "filtered", "schema_breaking"])
+def test_no_answer_sets_the_item_aside_at_once(outcome: str) -> None:
+    written, _ = write(outcome)
+    assert written.verdicts[0].rule == f"writer_{outcome}"
+    assert written.verdicts[0].detail == "questions asked 1 times: writer_" + outcome + ": questions: no more"
+    later, _ = write(questions(), outcome)
+    assert later.verdicts[0].rule == f"writer_{outcome}"
+    assert [step.outcome for step in later.history] == ["answered", outcome]
+
+
+def test_soft_verdicts_go_along_with_the_dialogue() -> None:
+    written, _ = write(questions(), falsified("the brown puppy on the sofa"), false_class="identity")
+    assert written.dialogue is not None
+    assert "identity_compatible" in {verdict.rule for verdict in written.verdicts}
+
+
+def test_a_place_is_asked_for_in_location_cells_alone() -> None:
+    _, asked = write("refused", false_class="location")
+    assert asked[0].prompt_version == "questions-1+place-wanted-1"
+    _, asked = write("refused", false_class="identity")
+    assert asked[0].prompt_version == "questions-1+place-free-1"
