@@ -100,3 +100,6 @@ def test_the_second_has_one_before_it_and_more_behind() -> None:
     assert not surely_number(1, "left", row[2], [*row[:2], row[3]], 640)
     assert not surely_number(1, "left", row[1], [row[0], row[2]], 640), "of three it is the middle one"
     assert not surely_number(1, "left", row[1], [(145.0, 0.0, 205.0, 100.0), *row[2:]], 640)
+    crowd = [(x, 0.0, x + 40.0, 100.0) for x in (60.0, 130.0, 200.0, 270.0, 340.0, 410.0)]
+    assert surely_number(0, "left", (0.0, 0.0, 40.0, 100.0), crowd[:5], 640)
+    assert not surely_number(0, "left", (0.0, 0.0, 40.0, 100.0), crowd, 640), "of many nobody sees it"

@@ -137,6 +137,7 @@ def perhaps_at(place: str, bbox_xyxy_px: BoxPx, width_px: float, height_px: floa
 # How far apart two boxes have to be, in shares of the image's width, for anybody to see which is farther out.
 _ORDER_EDGE = 0.02
 _ORDER_CENTRE = 0.05
+_ORDER_MOST_OTHERS = 5
 
 
 def surely_before(side: str, bbox_xyxy_px: BoxPx, other_xyxy_px: BoxPx, width_px: float) -> bool:
@@ -157,8 +158,11 @@ def surely_number(
 ) -> bool:
     """Whether so many of the others surely lie farther out on a side than the box, and all the rest surely do not.
 
-    Of few objects an order from one side sounds odd: there have to be two more than lie before it, or one for none.
+    Of few objects an order from one side sounds odd: there have to be two more than lie before it, or one for none. Of
+    many nobody sees it, and sources tend to miss some.
     """
+    if len(others_xyxy_px) > _ORDER_MOST_OTHERS:
+        return False
     outer = sum(surely_before(side, other, bbox_xyxy_px, width_px) for other in others_xyxy_px)
     inner = sum(surely_before(side, bbox_xyxy_px, other, width_px) for other in others_xyxy_px)
     return outer == before and outer + inner == len(others_xyxy_px) and inner >= (2 if before else 1)

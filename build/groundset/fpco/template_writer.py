@@ -32,7 +32,7 @@ __all__ = ["SceneObject", "WriterInput", "write"]
 LEAST_DETAILS = 2
 
 # On a person the central colour is that of the clothes, unless it may be skin.
-_SKIN_WORDS = frozenset({"brown", "pink", "orange"})
+_SKIN_WORDS = frozenset({"brown", "pink"})
 
 
 def write(scene: WriterInput, pixels: NDArray[np.uint8], seed: str) -> Dialogue | Verdict:
