@@ -47,7 +47,7 @@ def annotation(**values: Any) -> Change:
 
 
 REFUSED: list[tuple[str, Change, str]] = [
-    ("not JSON", raw(lambda text: "<html>"), "not JSON"),
+    ("not JSON", raw(lambda text: "<html>"), "is HTML or XML"),
     ("cut off", raw(lambda text: text[:-200]), "not JSON"),
     ("empty", raw(lambda text: ""), "empty"),
     ("no images", without("images"), "images"),
