@@ -66,6 +66,7 @@ class Reply:
         refusal: What it says where it refuses.
         delay_s: How long it takes.
         cut: None; `before` the head, or `within` the body, the connection is cut.
+        trickle_s: Seconds between one byte of the body and the next.
     """
 
     status: int = 200
@@ -76,6 +77,7 @@ class Reply:
     refusal: str | None = None
     delay_s: float = 0.0
     cut: str | None = None
+    trickle_s: float = 0.0
 
     def to_bytes(self) -> bytes:
         if self.body is not None:
@@ -169,6 +171,12 @@ class Server:
         told = {"content-type": "application/json", "content-length": str(len(content)), **reply.headers}
         lines = [f"HTTP/1.1 {reply.status} {HTTPStatus(reply.status).phrase}", *(f"{k}: {v}" for k, v in told.items())]
         writer.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
+        if reply.trickle_s:
+            for byte in content:
+                writer.write(bytes([byte]))
+                await writer.drain()
+                await asyncio.sleep(reply.trickle_s)
+            return True
         writer.write(content[: len(content) // 2] if reply.cut == "within" else content)
         await writer.drain()
         return reply.cut is None

@@ -53,9 +53,10 @@ def test_a_key_that_no_header_can_carry_is_refused_unseen(config: Config, value:
 
 
 def test_a_key_shows_itself_to_nobody(config: Config) -> None:
-    key = read_key(config, {config.key_env: "planted-secret-1\n"})
-    assert key.value == "planted-secret-1"
+    key = read_key(config, {config.key_env: "planted-secret-01\n"})
+    assert key.value == "planted-secret-01"
     assert "planted" not in f"{key!r} {key} {[key]}"
-    assert key.scrubbed("a planted-secret-1 b, sk-ab***yz9 c") == "a [key] b, [key] c"
-    assert key.is_in(b'{"echo": "planted-secret-1"}')
-    assert not Key("none").is_in(b"none of it")
+    assert key.scrubbed("a planted-secret-01 b, sk-ab***yz9 c") == "a [key] b, [key] c"
+    assert key.is_in(b'{"echo": "planted-secret-01"}')
+    assert not Key("llama.cpp").is_in(b"llama.cpp says")
+    assert key.scrubbed("unknown key temperature in the request") == "unknown key temperature in the request"

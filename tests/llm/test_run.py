@@ -169,6 +169,7 @@ def passing_faults(server: Any) -> dict[str, Any]:
         "529": server.error(503, "overloaded_error"),
         "200 with a page": page,
         "200 with nothing": server.reply(body=b""),
+        "200 with a stream of nothing": replace(page, body=b"data: [DONE]\n\n"),
         "200 with half a JSON": server.reply(body=b'{"choices": [{"mess'),
         "200 with other JSON": server.reply(body=b"[1, 2]"),
         "200 without choices": server.reply(body=b"{}"),
@@ -183,6 +184,7 @@ def passing_faults(server: Any) -> dict[str, Any]:
 
 FAULTS = [
     *("429", "500", "502 with a page", "503", "529", "200 with a page", "200 with nothing", "200 with half a JSON"),
+    "200 with a stream of nothing",
     *("200 with other JSON", "200 without choices", "200 with an error", "invalid UTF-8", "cut before", "cut within"),
     *("no such encoding",),
 ]
@@ -228,6 +230,19 @@ def test_a_slow_answer_is_given_up(server: Any, ask_for: Any, config: Any, journ
     result = outcome(server, ask_for, config, journal, replace(server.good(), delay_s=3.0), server.good())
     assert result.outcome == "answered"
     assert server.counts["q"] == 2
+
+
+def test_an_answer_that_trickles_in_is_given_up(server: Any, ask_for: Any, config: Any, journal: Any) -> None:
+    config = replace(config, request_timeout_s=0.3, connect_timeout_s=0.1)
+    result = outcome(server, ask_for, config, journal, replace(server.good(), trickle_s=0.02), server.good())
+    assert result.outcome == "answered"
+    assert server.counts["q"] == 2
+
+
+def test_no_wait_at_all_is_no_advice(server: Any, ask_for: Any, config: Any, journal: Any, fake_time: Any) -> None:
+    server.script = lambda question, number, body: server.error(429, retry_after="0") if number < 3 else server.good()
+    assert ask([ask_for("a")], config, journal, clock=fake_time.clock)["a"].outcome == "answered"
+    assert [wait > 0 for wait in fake_time.waits] == [True, True]
 
 
 def test_any_content_type_will_do(server: Any, ask_for: Any, config: Any, journal: Any) -> None:

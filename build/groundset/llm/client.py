@@ -239,7 +239,8 @@ async def _send_once(line: Line, content: bytes, attempt: Attempt) -> tuple[Answ
 
 def _wait(line: Line, key: str, failures: int, again: AgainError) -> float:
     config = line.config
-    if again.wait_s is not None:
+    # none at all is no advice: asking again at once would use up the attempts
+    if again.wait_s:
         # the limit is everyone's: whoever asked now would be told the same
         line.gate.hold(again.wait_s)
         return again.wait_s

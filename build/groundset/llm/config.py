@@ -33,8 +33,9 @@ OWN_PARAMETERS = frozenset(
         *("tools", "tool_choice", "functions", "max_tokens", "max_completion_tokens", "max_output_tokens"),
     )
 )
-# shorter ones are the dummies that local servers are given, and occur in any text
+# shorter ones are the dummies that local servers are given, and occur in any text; a word can be as long as eight
 SHORTEST_SECRET = 8
+SHORTEST_UNMISTAKABLE = 16
 
 
 @dataclass(frozen=True)
@@ -158,11 +159,11 @@ class Key:
         if len(self.value) >= SHORTEST_SECRET:
             text = text.replace(self.value, "[key]")
         # what servers show of a key that they refuse, such as sk-ab***yz
-        return re.sub(r"\b(?:sk|pk|key|Bearer)[-_ ][A-Za-z0-9*_.-]{6,}", "[key]", text)
+        return re.sub(r"\b(?:(?:sk|pk|key)[-_]|Bearer )[A-Za-z0-9*_.-]{6,}", "[key]", text)
 
     def is_in(self, body: bytes) -> bool:
         """Whether a body repeats the key."""
-        return len(self.value) >= SHORTEST_SECRET and self.value.encode() in body
+        return len(self.value) >= SHORTEST_UNMISTAKABLE and self.value.encode() in body
 
 
 def read_key(config: Config, environment: Mapping[str, str] = os.environ) -> Key:
