@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from hypothesis import given
@@ -38,6 +39,14 @@ def test_a_bin_that_stands_in_for_a_short_one_counts_in_the_total() -> None:
     ]
 
 
+def test_all_that_lack_the_same_share_a_line() -> None:
+    have: dict[str, int | None] = {cell: 0 for cell in CELLS if "food" in cell}
+    assert told(filled(CELLS, have)) == [
+        "strata: 9 of 36 fall short; in all there are 810 of 1080",
+        "short: overlapping-food, separated-food, single-food: identity 0 of 30, attribute 0 of 30, location 0 of 30",
+    ]
+
+
 def test_before_review_what_can_be_had_is_told() -> None:
     rows = [Filled(name, 30, 12 if name == "single-food-location" else 40, None) for name in CELLS]
     assert told(rows) == [
@@ -59,8 +68,8 @@ def test_many_short_cells_take_a_line_a_pool_and_none_is_left_out(have: dict[str
         if one:
             named[one[1]] = (int(one[2]), int(one[3]))
             continue
-        pool, _, cells = line.removeprefix("short: ").partition(": ")
-        for cell in cells.split(", "):
+        pools, _, cells = line.removeprefix("short: ").partition(": ")
+        for pool, cell in itertools.product(pools.split(", "), cells.split(", ")):
             last, number, _, want = cell.split(" ")
             named[f"{pool}-{last}"] = (int(number), int(want))
     assert named == {row.stratum: (row.have, row.want) for row in short(rows)}

@@ -66,11 +66,14 @@ def told(strata: Sequence[Filled]) -> list[str]:
 
 
 def _grouped(lacking: Sequence[Filled]) -> list[str]:
-    """One line for each beginning of a name: overlapping-food: identity 0 of 1, location 0 of 1."""
+    """One line for all that lack the same: overlapping-food, single-food: identity 0 of 1, location 0 of 1."""
     parts: dict[str, list[str]] = {}
     for row in lacking:
         group, _, last = row.stratum.rpartition("-")
         parts.setdefault(group or row.stratum, []).append(
             f"{last if group else ''} {row.reaches} of {row.want}".strip()
         )
-    return [f"{group}: {', '.join(members)}" for group, members in sorted(parts.items())]
+    groups: dict[str, list[str]] = {}
+    for group, members in sorted(parts.items()):
+        groups.setdefault(", ".join(members), []).append(group)
+    return [f"{', '.join(names)}: {lack}" for lack, names in groups.items()]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from groundset import __version__, schema
@@ -93,6 +94,20 @@ def test_status_before_and_after_a_change(
     assert states["40_images"]["why"] == "it has not been done"
 
 
+def test_status_of_a_build_of_another_version(
+    built: tuple[list[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments, work = built
+    for stage in ("30_stratify", "60_review", "70_validate"):
+        for path in (work / stage).glob("*.parquet"):
+            table = pq.read_table(path)
+            pq.write_table(table.drop_columns(table.column_names[-1:]), path)
+    found = json_of(capsys, ["status", *arguments])
+    assert schema.errors("status", found) == []
+    assert (found["strata"], found["statistics"]) == ([], None)
+    assert not {stage["stage"]: stage["up_to_date"] for stage in found["stages"]}["30_stratify"]
+
+
 def test_manifest_show(built: tuple[list[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
     arguments, _ = built
     shown = [arguments[0], *arguments[3:]]
@@ -108,8 +123,6 @@ def test_explain_tells_a_life(built: tuple[list[str], Path], capsys: pytest.Capt
     arguments, _ = built
     states = json_of(capsys, ["status", *arguments])["stages"]
     assert states[1]["accounts"]["dialogue"]["rejected"]["too_many_candidates"] == 1
-    import pyarrow.parquet as pq
-
     rejected = pq.read_table(built[1] / "20_filter" / "rejected.parquet").to_pylist()
     crowded = next(row["record_id"] for row in rejected if row["rule"] == "too_many_candidates")
     steps = json_of(capsys, ["explain", *arguments[:1], crowded, *arguments[1:]])

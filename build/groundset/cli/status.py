@@ -17,6 +17,7 @@ from rich.table import Table
 from groundset import benchmarks, runner, shortfalls
 from groundset import manifest as manifests
 from groundset.cli import talk
+from groundset.errors import DataError
 from groundset.release.card_statistics import sentences
 from groundset.release.statistics import Statistics, statistics
 from groundset.stage import Place, Stage, not_applied_path, queue_path, read_receipt, read_table, why_stale
@@ -59,6 +60,14 @@ def _statistics(place: Place) -> Statistics | None:
     return statistics(place.manifest.benchmark, {"dialogues": read_table(place, "70_validate/dialogues")})
 
 
+def _strata(place: Place) -> tuple[shortfalls.Filled, ...]:
+    """How far the strata are filled; empty where another version of groundset wrote the tables in another form."""
+    try:
+        return runner.strata(place)
+    except DataError:
+        return ()
+
+
 def state(place: Place) -> dict[str, Any]:
     """All that there is to say of a build, as `schemas/status`."""
     content = place.manifest.content
@@ -67,7 +76,7 @@ def state(place: Place) -> dict[str, Any]:
         "name": content["name"],
         "version": content["version"],
         "stages": [stage_state(place, stage) for stage in benchmarks.stages(place.manifest)],
-        "strata": [asdict(row) for row in runner.strata(place)],
+        "strata": [asdict(row) for row in _strata(place)],
         "statistics": _statistics(place),
     }
 
@@ -132,4 +141,4 @@ def status(
     if as_json:
         talk.print_json(found)
     else:
-        _print(checked, found, runner.strata(place))
+        _print(checked, found, _strata(place))

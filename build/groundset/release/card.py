@@ -150,6 +150,12 @@ def _strata(facts: Facts) -> str:
     )
     if any(row.have > row.want for row in facts.strata):
         told += " A stratum that has more than was wanted stands in for one that falls short."
+    lasts = list(dict.fromkeys(row.stratum.rpartition("-")[2] for row in facts.strata))
+    if all("-" in row.stratum for row in facts.strata):
+        cells = {row.stratum: f"{row.have} of {row.want}" for row in facts.strata}
+        groups = dict.fromkeys(row.stratum.rpartition("-")[0] for row in facts.strata)
+        grid = [(group, *(cells.get(f"{group}-{last}", "") for last in lasts)) for group in groups]
+        return told + "\n\n" + table(("stratum", *lasts), grid, right=range(1, len(lasts) + 1))
     rows: list[tuple[object, ...]] = [(row.stratum, row.want, row.have) for row in facts.strata]
     return told + "\n\n" + table(("stratum", "want", "have"), rows, right=(1, 2))
 
