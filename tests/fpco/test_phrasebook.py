@@ -100,3 +100,22 @@ def test_a_fault_is_named(old: str, new: str, said: str) -> None:
     with pytest.raises(DataError) as raised:
         parse(TEXT.replace(old, new, 1), LEXICON)
     assert said in str(raised.value)
+
+
+def test_every_noun_that_is_said_is_one_of_one_thing() -> None:
+    nouns = {BOOK.said.get(word, word) for word in LEXICON.parents if LEXICON.categories(word)} - BOOK.unsaid
+    not_plural = ("ss", "us", "ros")
+    assert [noun for noun in sorted(nouns) if noun.endswith("s") and not noun.endswith(not_plural)] == []
+    assert "cattle" not in nouns
+
+
+def test_no_form_says_near_the_target_and_asks_what_is_near_twice() -> None:
+    phrases = [phrase for place in (*BOOK.places.values(), *BOOK.orders) for phrase in place.phrases]
+    assert not [phrase for phrase in phrases if {"near", "next", "close"} & set(phrase.split())]
+
+
+def test_a_lobster_is_asked_of_as_the_category_says() -> None:
+    as_food = {form.text for form in BOOK.questions if form.suits("lobster", LEXICON, "food")}
+    as_animal = {form.text for form in BOOK.questions if form.suits("lobster", LEXICON, "animal")}
+    assert "Is anyone eating {target}?" in as_food - as_animal
+    assert "What is {target} doing?" in as_animal - as_food
