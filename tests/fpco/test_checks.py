@@ -1,244 +1,130 @@
 # SPDX-FileCopyrightText: groundset contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Sentences of our own, right and subtly wrong, against the checks on a dialogue."""
+"""The checks on a dialogue: sentences of our own, single faults put into a right one, and what must not matter."""
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundset.fpco.checks import check
+from groundset.fpco.checks import RULE_NAMES, check
 from groundset.fpco.dialogue import Dialogue, Question, from_record, to_record
+
+TABLE = tomllib.loads(Path(__file__).with_name("check_sentences.toml").read_text(encoding="utf-8"))
+DESCRIPTIONS = [tuple(row) for row in TABLE["descriptions"]]
+QUESTIONS = [(*row[:6], row[6] or None, row[7]) for row in TABLE["questions"]]
 
 FRAMES = (
     "Is {} fully visible?",
     "What can be seen behind {}?",
     "Does {} cast a shadow?",
-    "Is {} in sharp focus?",
+    "How far from the camera is {}?",
     "Is anything touching {}?",
     "What surrounds {}?",
-    "Is {} moving?",
+    "Would you say that {} is in focus?",
     "Is anyone looking at {}?",
     "Does {} stand out?",
-    "Is {} indoors or outdoors?",
+    "What might {} be used for?",
+)
+# The same of many.
+PLURAL_FRAMES = tuple(
+    text.replace("Is {}", "Are {}").replace("Does {}", "Do {}").replace("is {}?", "are {}?").replace("{} is", "{} are")
+    for text in FRAMES
 )
 
 
 def dialogue(
+    category: str,
     false_class: str,
     true: str,
     false: str,
-    label: str = "dog",
     turn: int = 5,
     content: str | None = None,
     modified: str | None = None,
+    *,
+    label: str | None = None,
+    plural: bool = False,
 ) -> Dialogue:
-    """Ten sound questions, of which one may be replaced; `{}` stands for the description."""
+    """Ten sound questions, of which one may be replaced."""
     questions = []
-    for number, frame in enumerate(FRAMES, start=1):
+    for number, frame in enumerate(PLURAL_FRAMES if plural else FRAMES, start=1):
         asked = content if content is not None and number == turn else frame
         changed = modified if modified is not None and number == turn else asked
         told = false if number >= 4 else true
-        questions.append(Question(number, asked.replace("{}", true), changed.replace("{}", told), number >= 4))
+        questions.append(Question(number, _filled(asked, true), _filled(changed, told), number >= 4))
     return Dialogue(
-        "x-1-animal-identity", "x-1-animal", "x-1", "animal", label, false_class, true, false, tuple(questions)
+        f"x-1-{category}-{false_class}",
+        f"x-1-{category}",
+        "x-1",
+        category,
+        category if label is None else label,
+        false_class,
+        true,
+        false,
+        tuple(questions),
     )
 
 
-def hard(item: Dialogue) -> set[str]:
-    return {verdict.rule for verdict in check(item) if verdict.hard}
+def _filled(text: str, description: str) -> str:
+    said = text.replace("{}", description)
+    return said[0].upper() + said[1:] if text.startswith("{}") else said
 
 
-def soft(item: Dialogue) -> set[str]:
-    return {verdict.rule for verdict in check(item) if not verdict.hard}
-
-
-# false class, label, true description, modified description, hard rules, soft rules
-DESCRIPTIONS = [
-    # right
-    ("identity", "dog", "the brown dog on the left", "the brown cat on the left", "", ""),
-    ("identity", "person", "the woman in red", "the man in red", "", ""),
-    ("identity", "person", "the man in his chair", "the woman in her chair", "", ""),
-    ("identity", "person", "the man who holds a cup", "the dog that holds a cup", "", ""),
-    ("identity", "car", "the car near the tree", "the boat near the tree", "", ""),
-    ("identity", "hot dog", "the hot dog on a plate", "the pizza on a plate", "", ""),
-    ("identity", "dog", "the dog on a plate", "the hot dog on a plate", "", ""),
-    ("identity", "hot dog", "the hot dog on a plate", "the dog on a plate", "", ""),
-    ("identity", "pizza", "the slice of pizza", "the slice of cake", "", ""),
-    ("identity", "apple", "an apple on the table", "a banana on the table", "", ""),
-    ("identity", "dog", "The brown dog on the left", "The brown cat on the left", "", ""),
-    ("identity", "dog", "the brown dog on the left.", "the brown cat on the left.", "", ""),
-    ("identity", "dog", "the dogs on the left", "the cats on the left", "", ""),
-    ("identity", "dog", "the dog\u2019s owner", "the cat's owner", "", ""),
-    ("attribute", "car", "the red car", "the blue car", "", ""),
-    ("attribute", "car", "the car with a blue door", "the car with an orange door", "", ""),
-    ("attribute", "person", "the person in red", "the person in green", "", ""),
-    ("attribute", "person", "the dark-haired woman", "the blond-haired woman", "", ""),
-    ("attribute", "dog", "the big dog", "the small dog", "", ""),
-    ("attribute", "person", "the man in a striped shirt", "the man in a plaid shirt", "", ""),
-    ("location", "dog", "the dog on the left side", "the dog on the right side", "", ""),
-    ("location", "dog", "the dog in the upper left area", "the dog in the upper right area", "", ""),
-    ("location", "cat", "the cat on the table", "the cat under the table", "", ""),
-    ("location", "cat", "the cat on the chair", "the cat on the bench", "", ""),
-    ("location", "dog", "the dog in the left-hand corner", "the dog in the right-hand corner", "", ""),
-    # no edit, or more than one
-    ("identity", "dog", "the brown dog", "the brown dog", "no_edit", ""),
-    ("identity", "dog", "the brown dog", "The brown dog", "no_edit", ""),
-    ("identity", "person", "the one with his hat", "the one with her hat", "no_edit", ""),
-    ("identity", "dog", "the brown dog on the left", "the white cat on the right", "edit_not_contiguous", ""),
-    ("identity", "dog", "the dog on the left", "the cat on the right", "edit_not_contiguous", ""),
-    ("attribute", "car", "the red car near a blue bus", "the blue car near a red bus", "edit_not_contiguous", ""),
-    ("attribute", "person", "the man in his red coat", "the man in her blue coat", "", "edit_long"),
-    ("location", "cat", "the small cat on the table", "the big cat under the table", "edit_not_contiguous", ""),
-    # inserted and deleted words
-    ("location", "dog", "the dog", "the dog under the table", "", "inserted_phrase"),
-    ("location", "dog", "the dog", "the dog on the left side of the image", "words_inserted", ""),
-    ("attribute", "car", "the red car", "the dark red car", "words_inserted", ""),
-    ("identity", "dog", "the dog", "the dog statue", "words_inserted", ""),
-    ("attribute", "car", "the red car", "the car", "words_deleted", ""),
-    ("location", "dog", "the dog on the left side", "the dog", "words_deleted", ""),
-    # longer edits
-    ("attribute", "car", "the red car", "the light blue car", "", "edit_long"),
-    ("location", "dog", "the dog on the left of it", "the dog at the top of it", "", "edit_long"),
-    ("identity", "car", "the red car", "the red garden shed", "", "edit_long identity_unknown"),
-    # the class
-    ("attribute", "dog", "the brown dog", "the brown cat", "", "class_unfit"),
-    ("identity", "dog", "the brown dog", "the white dog", "", "class_unfit identity_unknown"),
-    ("location", "car", "the red car", "the blue car", "", "class_unfit"),
-    ("attribute", "dog", "the dog on the left", "the dog on the right", "", "class_unfit"),
-    ("attribute", "dog", "the gloomy dog", "the cheerful dog", "", "class_unknown"),
-    ("identity", "person", "the man near the car", "the man near the bus", "", "class_unfit"),
-    ("identity", "person", "the man riding a horse", "the man riding a cow", "", "class_unfit"),
-    (
-        "location",
-        "person",
-        "the man with a bag in the left hand",
-        "the man with a bag in the right hand",
-        "",
-        "location_of_part",
-    ),
-    # swaps that may be true
-    ("identity", "car", "the car", "the vehicle", "", "identity_compatible"),
-    ("identity", "car", "the car", "the automobile", "", "identity_compatible"),
-    ("identity", "person", "the person", "the woman", "", "identity_compatible"),
-    ("identity", "person", "the player", "the man", "", "identity_compatible"),
-    ("identity", "Woman", "the player", "the woman", "", "identity_compatible"),
-    ("identity", "person", "the batter", "the catcher", "", "identity_unknown"),
-    ("identity", "dog", "the puppy", "the dog", "", "identity_compatible"),
-    ("identity", "van", "the van", "the truck", "", "identity_compatible"),
-    ("identity", "dog", "the dog", "the wombat", "", "identity_unknown"),
-    ("identity", "Pastry", "the pastry", "the cake", "", "identity_compatible"),
-    ("attribute", "car", "the gray car", "the grey car", "", "attribute_compatible"),
-    ("attribute", "car", "the silver car", "the gray car", "", "attribute_compatible"),
-    # slips
-    ("identity", "dog", "the dog", "the cats", "", "number_slip"),
-    ("identity", "person", "the women", "the man", "", "number_slip"),
-    ("identity", "sheep", "the sheep", "the cows", "", ""),
-    ("attribute", "car", "a red car", "a orange car", "", "article_slip"),
-    ("identity", "car", "a car", "an unicycle", "", "article_slip"),
-    ("attribute", "car", "the red red car", "the blue red car", "", "tautology"),
-]
-
-
-@pytest.mark.parametrize(("false_class", "label", "true", "false", "hard_rules", "soft_rules"), DESCRIPTIONS)
-def test_descriptions(false_class: str, label: str, true: str, false: str, hard_rules: str, soft_rules: str) -> None:
-    item = dialogue(false_class, true, false, label)
-    assert (hard(item), soft(item)) == (set(hard_rules.split()), set(soft_rules.split()))
-
-
-LEFT, RIGHT = "the brown dog on the left", "the brown dog on the right"
 DOG, CAT = "the brown dog on the left", "the brown cat on the left"
-# false class, true, false, turn, content, modified, hard rules, soft rules
-SENTENCES = [
-    # right
-    ("identity", DOG, CAT, 5, "{}: is it asleep?", None, "", ""),
-    ("identity", DOG, CAT, 5, "Look closely. The brown dog on the left, is it asleep?",
-     "Look closely. The brown cat on the left, is it asleep?", "", ""),
-    ("identity", DOG, CAT, 5, "The brown dog on the left: asleep or awake?",
-     "The brown cat on the left: asleep or awake?", "", ""),
-    ("identity", DOG, CAT, 5, "Is the bowl of {}, if any, full?", None, "", ""),
-    ("identity", DOG, CAT, 5, "Is {}\u2019s bowl full?", "Is {}'s bowl full?", "", ""),
-    ("identity", "the man on the left", "the woman on the left", 5, "Does {} carry his bag?", "Does {} carry her bag?",
-     "", ""),
-    ("identity", "the man on the left", "the dog on the left", 5, "Is {} the one who leads?",
-     "Is {} the one that leads?", "", ""),
-    ("attribute", "blue car", "orange car", 5, "Is there a {} in it?", "Is there an {} in it?", "", ""),
-    ("identity", DOG, CAT, 5, "Are there other dogs near {}?", None, "", "gives_away"),
-    ("identity", DOG, CAT, 2, "Are there other dogs near {}?", None, "", ""),
-    # the description, word for word, once
-    ("identity", DOG, CAT, 2, "Is the dog on the left asleep?", None, "description_missing", ""),
-    ("identity", DOG, CAT, 5, "Is the brown dog at the left asleep?", "Is {} asleep?", "description_missing", ""),
-    ("identity", DOG, CAT, 2, "Is {} bigger than {}?", None, "description_repeated", ""),
-    ("identity", DOG, CAT, 5, "Is {} asleep?", "Is the brown cat asleep?", "modified_description_missing", ""),
-    ("identity", DOG, CAT, 5, "Is {} asleep?", "Is {}, {}, asleep?", "modified_description_repeated", ""),
-    ("identity", DOG, CAT, 2, "Is The Brown Dog on the left asleep?", None, "description_case", ""),
-    ("identity", DOG, CAT, 2, "Is The brown dog on the left asleep?", None, "description_case", ""),
-    ("identity", "the car", "the bus", 2, "Is the car-park full?", None, "description_missing", ""),
-    ("identity", "the car", "the bus", 5, "Is {} full?", "Is the bus-stop full?", "modified_description_missing", ""),
-    ("identity", DOG, CAT, 5, "Is {} asleep?", "Is the brown dog on the left asleep?",
-     "modified_description_missing", ""),
-    # true turns
-    ("identity", DOG, CAT, 2, "Is {} asleep?", "Is {} awake?", "true_turn_changed", ""),
-    ("identity", DOG, CAT, 3, "Is {} asleep?", "Is the brown cat on the left asleep?", "true_turn_changed", ""),
-    # the rest of the sentence
-    ("identity", DOG, CAT, 5, "Is {} asleep?", "Is {} awake?", "sentence_changed", ""),
-    ("identity", DOG, CAT, 5, "Is {} asleep?", "Is {} fast asleep?", "sentence_changed", ""),
-    ("identity", DOG, CAT, 5, "Is {} asleep?", "Was {} asleep?", "sentence_changed", ""),
-    ("identity", DOG, CAT, 5, "Is {} asleep?", "Is {} asleep", "sentence_changed", ""),
-    ("identity", DOG, CAT, 5, "Is a bowl near {}?", "Is an bowl near {}?", "sentence_changed", "article_slip"),
-    ("attribute", "the man in red", "the man in blue", 5, "Does {} hold his bag?", "Does {} hold her bag?",
-     "pronoun_changed", ""),
-    ("location", LEFT, RIGHT, 5, "Is {} the one who sleeps?", "Is {} the one that sleeps?", "pronoun_changed", ""),
-    ("identity", "the man on the left", "the woman on the left", 5, "Does {} know himself?", "Does {} know him?",
-     "sentence_changed", "gives_away"),
-    # what gives the truth away
-    ("identity", DOG, CAT, 5, "Is {} a dog or a toy?", None, "", "gives_away tautology"),
-    ("identity", DOG, CAT, 5, "Would puppies play with {}?", None, "", "gives_away tautology"),
-    ("location", LEFT, RIGHT, 5, "Is anything to the left of {}?", None, "", "gives_away tautology"),
-    ("identity", "the man on the left", "the woman on the left", 5, "Does {} carry his bag?", None, "", "gives_away"),
-    ("identity", "the man on the left", "the dog on the left", 5, "Is {} hurting himself?", None, "", "gives_away"),
-    ("identity", "the man on the left", "the boy on the left", 5, "Does {} carry his bag?", None, "", ""),
-    # saying it twice
-    ("attribute", "the red car", "the blue car", 2, "Is {} red?", None, "", "tautology"),
-    ("attribute", "the red car", "the blue car", 2, "What color is {}?", None, "", "tautology"),
-    ("identity", "the car", "the bus", 2, "What color is {}?", None, "", ""),
-    ("identity", "the orange", "the apple", 2, "What color is {}?", None, "", ""),
-    ("location", LEFT, RIGHT, 2, "Where is {}?", None, "", "tautology"),
-    ("location", LEFT, RIGHT, 2, "Where is {} looking?", None, "", ""),
-    ("location", LEFT, RIGHT, 2, "Is {} left of the tree?", None, "", "tautology"),
-    ("identity", DOG, CAT, 2, "Is the the house behind {}?", None, "", "tautology"),
-]  # fmt: skip
+SOUND = dialogue("animal", "identity", DOG, CAT)
+
+
+def rules(item: Dialogue) -> set[str]:
+    return {verdict.rule for verdict in check(item)}
+
+
+def expected(names: str) -> tuple[set[str], bool]:
+    """The rules of a line of the table, and whether it is about many."""
+    listed = set(names.split())
+    return listed - {"plural"}, "plural" in listed
+
+
+def test_the_table_is_large_and_holds_each_line_once() -> None:
+    right = [line for line in (*DESCRIPTIONS, *QUESTIONS) if not expected(line[-1])[0]]
+    assert len(DESCRIPTIONS) + len(QUESTIONS) >= 300
+    assert len(right) >= 150
+    assert len(set(DESCRIPTIONS)) == len(DESCRIPTIONS)
+    assert len(set(QUESTIONS)) == len(QUESTIONS)
+
+
+def test_every_rule_on_texts_has_a_line_of_its_own() -> None:
+    named = {name for line in (*DESCRIPTIONS, *QUESTIONS) for name in expected(line[-1])[0]}
+    frame = {
+        "question_count",
+        "question_ids",
+        "false_premise_flag",
+        "false_class_unknown",
+        "description_empty",
+        "modified_description_empty",
+    }
+    assert named | frame == set(RULE_NAMES)
+
+
+@pytest.mark.parametrize(("category", "false_class", "true", "false", "names"), DESCRIPTIONS)
+def test_descriptions(category: str, false_class: str, true: str, false: str, names: str) -> None:
+    wanted, plural = expected(names)
+    assert rules(dialogue(category, false_class, true, false, plural=plural)) == wanted
 
 
 @pytest.mark.parametrize(
-    ("false_class", "true", "false", "turn", "content", "modified", "hard_rules", "soft_rules"), SENTENCES
+    ("category", "false_class", "true", "false", "turn", "content", "modified", "names"), QUESTIONS
 )
-def test_sentences(
-    false_class: str,
-    true: str,
-    false: str,
-    turn: int,
-    content: str,
-    modified: str | None,
-    hard_rules: str,
-    soft_rules: str,
+def test_questions(
+    category: str, false_class: str, true: str, false: str, turn: int, content: str, modified: str | None, names: str
 ) -> None:
-    if content.startswith("{}"):
-        content, modified = (
-            text[0].upper() + text[1:] for text in (content.replace("{}", true), content.replace("{}", false))
-        )
-    item = dialogue(false_class, true, false, true.split()[-1], turn, content, modified)
-    if "orange" in true:
-        item = replace(item, target_label="orange")
-    assert (hard(item), soft(item)) == (set(hard_rules.split()), set(soft_rules.split()))
-    named = [verdict.detail for verdict in check(item)]
-    assert all(f"turn {turn}" in detail for detail in named)
-
-
-SOUND = dialogue("identity", DOG, CAT)
+    wanted, plural = expected(names)
+    assert rules(dialogue(category, false_class, true, false, turn, content, modified, plural=plural)) == wanted
 
 
 def renumbered(*ids: int) -> Dialogue:
@@ -246,7 +132,7 @@ def renumbered(*ids: int) -> Dialogue:
 
 
 @pytest.mark.parametrize(
-    ("item", "rules"),
+    ("item", "names"),
     [
         (replace(SOUND, questions=SOUND.questions[:9]), {"question_count"}),
         (replace(SOUND, questions=()), {"question_count"}),
@@ -257,17 +143,14 @@ def renumbered(*ids: int) -> Dialogue:
             replace(SOUND, questions=tuple(replace(q, false_premise=True) for q in SOUND.questions)),
             {"false_premise_flag"},
         ),
+        (
+            replace(SOUND, target_description=" ? ", modified_target_description=""),
+            {"description_empty", "modified_description_empty"},
+        ),
     ],
 )
-def test_frame(item: Dialogue, rules: set[str]) -> None:
-    assert hard(item) == rules
-
-
-def test_a_dialogue_without_descriptions() -> None:
-    assert hard(replace(SOUND, target_description=" ? ", modified_target_description="")) == {
-        "description_empty",
-        "modified_description_empty",
-    }
+def test_frame(item: Dialogue, names: set[str]) -> None:
+    assert rules(item) == names
 
 
 def test_verdicts_carry_record_kind_and_measure() -> None:
@@ -275,10 +158,74 @@ def test_verdicts_carry_record_kind_and_measure() -> None:
     assert [(v.record_id, v.kind, v.measured, v.limit) for v in verdicts] == [(SOUND.dialogue_id, "dialogue", 9, 10)]
 
 
+def test_a_verdict_names_turn_and_words() -> None:
+    (verdict,) = check(dialogue("animal", "identity", DOG, CAT, 6, "Are there other dogs near {}?"))
+    assert verdict.detail == "turn 6: 'dog' of the true description is still said"
+    (verdict,) = check(dialogue("person", "identity", "the boy", "the man"))
+    assert "'boy' and 'man' may differ in age only" in verdict.detail
+
+
+def test_a_slip_of_the_description_is_told_once() -> None:
+    assert len(check(dialogue("vehicle", "attribute", "a red car", "a orange car"))) == 1
+
+
 def test_record_and_back() -> None:
     record = to_record(SOUND)
-    assert from_record(record, category="animal", target_label="dog") == SOUND
+    assert from_record(record, category="animal", target_label="animal") == SOUND
     assert "category" not in record
+
+
+# ---- one fault in a right dialogue
+
+
+RIGHT = [line for line in DESCRIPTIONS if line[-1] == ""]
+
+
+def with_question(item: Dialogue, turn: int, change: Callable[[Question], Question]) -> Dialogue:
+    return replace(item, questions=tuple(change(q) if q.id == turn else q for q in item.questions))
+
+
+FAULTS: dict[str, tuple[int, Callable[[Dialogue, Question], Question]]] = {
+    "true_turn_changed": (1, lambda d, q: replace(q, modified=q.modified + " Why?")),
+    "description_missing": (1, lambda d, q: replace(q, content="Is it there?", modified="Is it there?")),
+    "description_repeated": (
+        1,
+        lambda d, q: replace(
+            q, content=f"{q.content} {d.target_description}", modified=f"{q.content} {d.target_description}"
+        ),
+    ),
+    "description_case": (
+        1,
+        lambda d, q: replace(
+            q,
+            content=f"Is that {d.target_description.upper()}?",
+            modified=f"Is that {d.target_description.upper()}?",
+        ),
+    ),
+    "modified_description_missing": (4, lambda d, q: replace(q, modified=q.content)),
+    "modified_description_repeated": (
+        4, lambda d, q: replace(q, modified=f"{q.modified} {d.modified_target_description}")
+    ),
+    "modified_description_case": (
+        4,
+        lambda d, q: replace(
+            q,
+            content=f"Is that {d.target_description}?",
+            modified=f"Is that {d.modified_target_description.upper()}?",
+        ),
+    ),
+    "sentence_changed": (4, lambda d, q: replace(q, modified=f"Well, {q.modified}")),
+    "false_premise_flag": (4, lambda d, q: replace(q, false_premise=False)),
+}  # fmt: skip
+
+
+@given(line=st.sampled_from(RIGHT), fault=st.sampled_from(sorted(FAULTS)), later=st.integers(0, 2))
+def test_each_fault_is_found_and_named_alone(line: tuple[str, str, str, str, str], fault: str, later: int) -> None:
+    item = dialogue(*line[:4])
+    turn, change = FAULTS[fault]
+    found = check(with_question(item, turn + later, lambda question: change(item, question)))
+    assert {verdict.rule for verdict in found if verdict.hard} == {fault}
+    assert all(f"turn {turn + later}: " in verdict.detail for verdict in found if verdict.hard)
 
 
 @given(
@@ -294,8 +241,59 @@ def test_any_word_put_beside_the_description_is_found(turn: int, word: str, plac
     side = data.draw(st.sampled_from([0, 1]))
     words[side].insert(min(place, len(words[side])), word)
     changed = replace(question, modified=" ".join([*words[0], CAT, *words[1]]))
-    item = replace(SOUND, questions=tuple(changed if q.id == turn else q for q in SOUND.questions))
-    assert "sentence_changed" in hard(item)
+    assert "sentence_changed" in rules(with_question(SOUND, turn, lambda _: changed))
+
+
+# ---- what must not matter
+
+LINES = [*((*line[:4], 5, None, None, line[4]) for line in DESCRIPTIONS), *QUESTIONS]
+# "the dog's" in a description and "the dog\u2019s" in a question are one
+TYPOGRAPHY: dict[str, Callable[[str], str]] = {
+    "curly": lambda text: text.replace("'", "\u2019"),
+    "spaces": lambda text: text.replace(" ", "\u00a0"),
+    "doubled": lambda text: text.replace(" ", "  "),
+    "hyphens": lambda text: text.replace("-", "\u2011"),
+    "invisible": lambda text: text.replace("e", "e\u200b"),
+}
+
+
+@pytest.mark.parametrize("change", sorted(TYPOGRAPHY))
+def test_typography_changes_no_verdict(change: str) -> None:
+    alter = TYPOGRAPHY[change]
+    for category, false_class, true, false, turn, content, modified, names in LINES:
+        if "\u2014" in (content or ""):
+            continue
+        item = dialogue(category, false_class, true, false, turn, content, modified, plural="plural" in names)
+        typed = replace(
+            item,
+            questions=tuple(replace(q, content=alter(q.content), modified=alter(q.modified)) for q in item.questions),
+        )
+        assert check(typed) == check(item)
+
+
+def test_a_capital_at_the_start_of_descriptions_changes_no_verdict() -> None:
+    for category, false_class, true, false, turn, content, modified, names in LINES:
+        item = dialogue(category, false_class, true, false, turn, content, modified, plural="plural" in names)
+        capital = replace(
+            item,
+            target_description=true[0].upper() + true[1:],
+            modified_target_description=false[0].upper() + false[1:],
+        )
+        cased = {"description_case", "modified_description_case"}
+        assert rules(capital) - cased == rules(item) - cased
+
+
+# these are told where the edit is, hard or soft
+EDIT_RULES = {"inserted_phrase", "edit_long"}
+
+
+@given(st.sampled_from(LINES))
+def test_verdicts_have_one_order(line: tuple[str, str, str, str, int, str | None, str | None, str]) -> None:
+    found = check(dialogue(*line[:-1]))
+    assert found == check(dialogue(*line[:-1]))
+    hard = [verdict.hard for verdict in found if verdict.rule not in EDIT_RULES]
+    assert hard == sorted(hard, reverse=True)
+    assert len(set(found)) == len(found)
 
 
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=12), st.text(max_size=20), st.text(max_size=20))
@@ -309,4 +307,64 @@ def test_any_text_gets_verdicts_and_no_error(texts: list[str], true: str, false:
             modified_target_description=false,
             questions=questions,
         )
-        assert all(verdict.rule and verdict.detail for verdict in check(item))
+        assert {verdict.rule for verdict in check(item)} <= set(RULE_NAMES)
+        assert all(verdict.detail for verdict in check(item))
+
+
+SCRAPS = (
+    "the a an dog dogs man woman 's on in with of left right red and next to front holding wearing hat color where is "
+    "sitting , - two looking at her his who first from railing near not hot pizza"
+)
+WORDS = st.lists(st.sampled_from(SCRAPS.split()), max_size=12).map(" ".join)
+
+
+@given(WORDS, WORDS, st.lists(st.tuples(WORDS, WORDS), min_size=10, max_size=10))
+def test_any_words_get_verdicts_and_no_error(true: str, false: str, around: list[tuple[str, str]]) -> None:
+    questions = tuple(
+        Question(n, f"{one} {true} {two}", f"{one} {true if n < 4 else false} {two}", n >= 4)
+        for n, (one, two) in enumerate(around, start=1)
+    )
+    for false_class in ("identity", "attribute", "location"):
+        item = replace(
+            SOUND,
+            false_class=false_class,
+            target_description=true,
+            modified_target_description=false,
+            questions=questions,
+        )
+        assert {verdict.rule for verdict in check(item)} <= set(RULE_NAMES)
+
+
+# ---- the page that tells of the rules
+
+PAGE = Path(__file__).parents[2] / "docs" / "checks.md"
+
+
+def page_rows() -> list[list[str]]:
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| `")]
+
+
+def test_the_page_lists_every_rule_in_order() -> None:
+    assert [row[0].strip("`") for row in page_rows()] == list(RULE_NAMES)
+
+
+def told(example: str) -> Dialogue:
+    """An example of the page: class, description > modified one, and perhaps a question, asked > modified."""
+    head, _, question = example.partition(" :: ")
+    (category, false_class), pair = head.split(": ")[0].split(), head.split(": ", 1)[1]
+    true, _, false = pair.partition(" > ")
+    content, _, modified = question.partition(" > ")
+    turn = 2 if content.startswith("(2) ") else 5
+    content = content.removeprefix("(2) ")
+    return dialogue(category, false_class, true, false, turn, content or None, modified or None)
+
+
+@pytest.mark.parametrize("row", page_rows(), ids=lambda row: row[0])
+def test_the_examples_of_the_page(row: list[str]) -> None:
+    name, weight, _, right, wrong = row
+    if wrong == "\u2013":
+        return
+    found = check(told(wrong))
+    assert {verdict.hard for verdict in found if verdict.rule == name.strip("`")} == {weight == "hard"}
+    assert check(told(right)) == []

@@ -27,11 +27,19 @@ WORDS = st.sampled_from(sorted({*LEXICON.parents, *LEXICON.synonyms, *LEXICON.ro
         ("person", "man", "compatible"),
         ("person", "people", "same"),
         ("man", "woman", "incompatible"),
-        ("man", "boy", "incompatible"),
-        ("woman", "child", "incompatible"),
+        ("man", "boy", "unknown"),
+        ("man", "girl", "incompatible"),
+        ("baby", "man", "incompatible"),
+        ("woman", "child", "unknown"),
         ("boy", "kid", "compatible"),
         ("player", "woman", "compatible"),
-        ("batter", "catcher", "unknown"),
+        ("batter", "catcher", "incompatible"),
+        ("teacher", "tourist", "unknown"),
+        ("bride", "man", "incompatible"),
+        ("bicycle", "motorcycle", "incompatible"),
+        ("bike", "motorcycle", "compatible"),
+        ("hamburger", "hot dog", "incompatible"),
+        ("policeman", "cop", "same"),
         ("player", "dog", "incompatible"),
         ("car", "vehicle", "compatible"),
         ("car", "taxi", "compatible"),
@@ -74,7 +82,15 @@ def test_a_plural_is_the_same_noun(word: str, plural: str) -> None:
 
 @pytest.mark.parametrize(
     ("noun", "number"),
-    [("sheep", "unknown"), ("wombats", "plural"), ("wombat", "unknown"), ("walrus", "unknown"), ("", "unknown")],
+    [
+        ("sheep", "unknown"),
+        ("wombats", "plural"),
+        ("wombat", "unknown"),
+        ("cactus", "unknown"),
+        ("walrus", "singular"),
+        ("fries", "plural"),
+        ("", "unknown"),
+    ],
 )
 def test_a_number_is_only_told_where_the_form_tells(noun: str, number: str) -> None:
     assert LEXICON.number(noun) == number
@@ -88,6 +104,8 @@ def test_a_number_is_only_told_where_the_form_tells(noun: str, number: str) -> N
         ("adult = { in = [\"person\"]", "adult = { in = [\"adult\"]", "is a kind of itself"),
         ("adult = { in = [\"person\"]", "adult = { in = [\"grown-up\"]", "'grown-up' is neither a kind nor a thing"),
         ("human = \"person\"", "human = \"humanoid\"", "$.synonyms.human"),
+        ("[\"driver\", \"pedestrian\"]", "[\"driver\", \"stroller\"]", "'stroller' is no role"),
+        ("bat = [\"mammal\", \"thing\"]", "bat = [\"mammal\", \"thingy\"]", "$.ambiguous.bat"),
         ("[kinds]", "[kind]", "$.kinds: this section is missing"),
         ("[kinds]", "[kinds", "lexicon.toml"),
     ],

@@ -144,7 +144,6 @@ def test_known_kinds_of_flaws_are_flagged_for_a_person(root: Path, tmp_path: Pat
         ("fpco-2261", "inserted_phrase"),
         ("fpco-3261", "tautology"),
         ("fpco-1301", "gives_away"),
-        ("fpco-1301", "tautology"),
         ("fpco-2301", "number_slip"),
     }
     assert said(place, "50_generate/flagged") == flaws
@@ -181,7 +180,6 @@ def test_what_is_not_complete_is_left_out_by_its_first_gap_and_its_texts_are_che
     }
     assert said(place, "20_filter/flagged") == {
         ("fpco-1301", "gives_away"),
-        ("fpco-1301", "tautology"),
         ("fpco-2261", "inserted_phrase"),
         ("fpco-3361", "check_edit_not_contiguous"),
         ("fpco-3431", "check_modified_description_missing"),
@@ -230,7 +228,7 @@ def test_people_may_edit_a_published_text(root: Path, tmp_path: Path) -> None:
     *_, last = run(place, "60_review")
     queue = {item["item_id"]: item for item in last.waiting}
     assert set(queue) == {f"fpco-{name}" for name in IDS} - {"fpco-3361", "fpco-3431"}
-    mended = json.loads(json.dumps(queue["fpco-2301"]["shown"]).replace("the cow by", "the cows by"))
+    mended = json.loads(json.dumps(queue["fpco-2301"]["shown"]).replace("the horses by", "the horse by"))
     edited = {key: mended[key] for key in ("target_description", "modified_target_description", "questions")}
     values = {name: {"verdict": "accept", "reason": None, "edited": None} for name in queue}
     values["fpco-2301"] = {"verdict": "edit", "reason": None, "edited": edited}
@@ -253,7 +251,7 @@ def test_people_may_edit_a_published_text(root: Path, tmp_path: Path) -> None:
     run(place, "60_review")
     drafts = {row["dialogue_id"]: row for row in rows(place, "60_review/kept")}
     assert said(place, "60_review/rejected") == {("fpco-1301", "review_gives_away")}
-    assert drafts["fpco-2301"]["modified_target_description"] == "the cows by the pond"
+    assert drafts["fpco-2301"]["target_description"] == "the horse by the pond"
     assert ("fpco-2301", "number_slip") not in said(place, "60_review/flagged")
 
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundset.fpco.words import article_slips, difference, occurrences, phrase_tokens, same_case, tokens
+from groundset.fpco.articles import article_slips
+from groundset.fpco.words import difference, occurrences, phrase_tokens, same_case, tokens
 
 WORDS = st.lists(
     st.sampled_from(["red", "blue", "dog", "cat", "on", "the", "left", "right", "of", "a", "table"]), max_size=7

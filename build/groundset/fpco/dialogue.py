@@ -10,6 +10,7 @@ from typing import Any
 
 QUESTION_COUNT = 10
 FIRST_FALSE_TURN = 4
+FALSE_CLASSES = ("identity", "attribute", "location")
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from importlib import resources
 from typing import Any, Literal
 
 from groundset.errors import DataError, Problem
+from groundset.fpco.plurals import NO_PLURAL, ONLY_PLURAL, is_plural_form, singulars
 
 FILE = "lexicon.toml"
 CATEGORIES = ("person", "vehicle", "animal", "food")
@@ -20,27 +21,14 @@ Relation = Literal["same", "compatible", "incompatible", "unknown"]
 Number = Literal["singular", "plural", "unknown"]
 
 _ROOTS = frozenset({*CATEGORIES, "thing"})
-_IRREGULAR_PLURALS = {
-    "man": "men",
-    "woman": "women",
-    "child": "children",
-    "person": "people",
-    "human": "humans",
-    "mouse": "mice",
-    "goose": "geese",
-    "ox": "oxen",
-    "foot": "feet",
-    "calf": "calves",
-    "gentleman": "gentlemen",
-}
-_NO_PLURAL = frozenset({"sheep", "deer", "fish", "goldfish", "cattle", "shrimp", "squid", "broccoli", "bread", "sushi"})
-_NOT_PLURAL = ("ss", "us", "is", "'s")
 _SECTIONS = (
     "kinds",
     "things",
+    "members",
     "synonyms",
     "roles",
     "genders",
+    "ambiguous",
     "overlaps",
     "colours",
     "colour_words",
@@ -58,6 +46,9 @@ class Lexicon:
         parents: For each kind and thing the kinds and things that it directly is one of.
         synonyms: Other words for a kind or thing.
         roles: Words for persons by what they do.
+        exclusive: Groups of roles of which a photograph shows one to be no other.
+        infants: Persons whom nobody takes for a grown one.
+        ambiguous: Words that mean things of several categories, to the kinds or things that they may mean.
         genders: male or female, for the nouns that tell.
         overlaps: Pairs that one thing can both be called.
         colours: Measured colour words, each with the incompatible ones.
@@ -71,6 +62,9 @@ class Lexicon:
     parents: Mapping[str, tuple[str, ...]]
     synonyms: Mapping[str, str]
     roles: frozenset[str]
+    exclusive: tuple[frozenset[str], ...]
+    infants: frozenset[str]
+    ambiguous: Mapping[str, tuple[str, ...]]
     genders: Mapping[str, str]
     overlaps: frozenset[frozenset[str]]
     colours: Mapping[str, tuple[str, ...]]
@@ -81,7 +75,7 @@ class Lexicon:
 
     def canonical(self, words: str) -> str | None:
         """The listed singular word for a noun or label in any case and number; None if it is not listed."""
-        for form in _singulars(" ".join(words.casefold().split())):
+        for form in singulars(" ".join(words.casefold().split())):
             word = self.synonyms.get(form, form)
             if word in self.parents or word in self.roles:
                 return word
@@ -106,8 +100,8 @@ class Lexicon:
         """Whether one object can be called both words.
 
         `same` for synonyms; `compatible` if one is a kind of the other or the hand list says so; `incompatible` if both
-        are listed and neither holds; `unknown` if a word is not listed, or if the list cannot tell (two roles of a
-        person, or a kind beside a thing that it might hold).
+        are listed and neither holds; `unknown` if a word is not listed, or if the list cannot tell (two ages or roles
+        of a person, or a kind beside a thing that it might hold).
         """
         a, b = self.canonical(first), self.canonical(second)
         if a is None or b is None:
@@ -117,18 +111,28 @@ class Lexicon:
         above_a, above_b = self.ancestors(a), self.ancestors(b)
         if a in above_b or b in above_a:
             return "compatible"
-        # A pair of things holds for what is one of them; a pair with a kind holds for the word itself only.
-        spread_a, spread_b = (above_a - self.kinds) | {a}, (above_b - self.kinds) | {b}
-        if any(frozenset((x, y)) in self.overlaps for x in spread_a for y in spread_b):
+        if frozenset((a, b)) in self.overlaps:
             return "compatible"
-        if above_a & above_b & _ROOTS:
-            if a in self.roles and b in self.roles:
-                return "unknown"
-            if a in self.roles or b in self.roles:
-                return "compatible"
-            if (a in self.kinds or b in self.kinds) and not above_a & above_b & {"thing"}:
-                return "unknown"
+        if "person" in above_a and "person" in above_b:
+            return self._between_persons(a, b)
+        if above_a & above_b & _ROOTS and (a in self.kinds or b in self.kinds) and not above_a & above_b & {"thing"}:
+            return "unknown"
         return "incompatible"
+
+    def _between_persons(self, a: str, b: str) -> Relation:
+        """Sex, and infancy beside anything grown, show in a photograph; age and most roles do not surely."""
+        if {self.genders.get(a), self.genders.get(b)} == {"male", "female"}:
+            return "incompatible"
+        if a in self.roles and b in self.roles:
+            return "incompatible" if any(a in group and b in group for group in self.exclusive) else "unknown"
+        infant = {a, b} & self.infants
+        if a in self.roles or b in self.roles:
+            return "unknown" if infant else "compatible"
+        return "incompatible" if infant and not {a, b} & {"boy", "girl", "child"} else "unknown"
+
+    def is_shade(self, word: str) -> bool:
+        """Whether a word only says how light a color is."""
+        return self.is_colour(word) and not self.meanings(word)
 
     def meanings(self, word: str) -> frozenset[str]:
         """The measured colours that a colour word may mean; empty if it is none or says no hue."""
@@ -151,33 +155,18 @@ class Lexicon:
         """Whether a noun is written in the singular or the plural, where its form tells."""
         lower = noun.casefold()
         last = lower.split()[-1] if lower.split() else ""
-        if not last or last in _NO_PLURAL:
+        if not last or last in NO_PLURAL:
             return "unknown"
-        if last in _IRREGULAR_PLURALS.values():
+        if last in ONLY_PLURAL:
             return "plural"
         if self._listed(lower):
             return "singular"
-        if self.canonical(lower) is not None:
+        if self.canonical(lower) is not None or is_plural_form(last):
             return "plural"
-        return "plural" if last.endswith("s") and not last.endswith(_NOT_PLURAL) else "unknown"
+        return "unknown"
 
     def _listed(self, word: str) -> bool:
         return word in self.parents or word in self.synonyms or word in self.roles
-
-
-def _singulars(noun: str) -> Iterator[str]:
-    yield noun
-    head, _, last = noun.rpartition(" ")
-    prefix = f"{head} " if head else ""
-    for singular, irregular in _IRREGULAR_PLURALS.items():
-        if last == irregular:
-            yield prefix + singular
-    if last.endswith("ies"):
-        yield prefix + last[:-3] + "y"
-    if last.endswith("es"):
-        yield prefix + last[:-2]
-    if last.endswith("s"):
-        yield prefix + last[:-1]
 
 
 @functools.cache
@@ -218,14 +207,23 @@ def parse(text: str) -> Lexicon:
 
 def _build(raw: Mapping[str, Any]) -> Lexicon:
     things = raw["things"]
+    # the shorter form: what stands under a kind is one of it
+    members: dict[str, tuple[str, ...]] = {}
+    for kind, names in raw["members"].items():
+        for name in names:
+            members[name] = (*members.get(name, ()), kind)
     return Lexicon(
         kinds=frozenset(raw["kinds"]),
         parents={
             **{name: tuple(above) for name, above in raw["kinds"].items()},
+            **members,
             **{name: tuple(thing["in"]) for name, thing in things.items()},
         },
         synonyms=dict(raw["synonyms"]),
         roles=frozenset(raw["roles"]["words"]),
+        exclusive=tuple(frozenset(group) for group in raw["roles"]["exclusive"]),
+        infants=frozenset(raw["roles"]["infants"]),
+        ambiguous={word: tuple(meanings) for word, meanings in raw["ambiguous"].items()},
         genders={word: name for name, words in raw["genders"].items() for word in words},
         overlaps=frozenset(frozenset(pair) for pair in raw["overlaps"]["pairs"]),
         colours={name: tuple(words) for name, words in raw["colours"].items()},
@@ -258,11 +256,16 @@ def _noun_faults(lexicon: Lexicon) -> Iterator[tuple[str, str]]:
         elif not lexicon.ancestors(name) & _ROOTS:
             yield f"$.{name}", "leads to none of person, vehicle, animal, food, thing"
     for word, name in lexicon.synonyms.items():
-        if name not in lexicon.parents or word in lexicon.parents:
+        if name not in {*lexicon.parents, *lexicon.roles} or word in lexicon.parents:
             yield f"$.synonyms.{word}", f"must be another word for a listed one, not {name!r}"
     for word in lexicon.genders:
         if word not in lexicon.parents and word not in lexicon.roles:
             yield f"$.genders.{word}", "is neither a thing nor a role"
+    for word in frozenset().union(*lexicon.exclusive) - lexicon.roles:
+        yield "$.roles.exclusive", f"{word!r} is no role"
+    for word, meanings in lexicon.ambiguous.items():
+        if any(meaning not in lexicon.parents for meaning in meanings) or lexicon.canonical(word) is None:
+            yield f"$.ambiguous.{word}", "must be a listed word that means listed kinds or things"
     for pair in lexicon.overlaps:
         if len(pair) != 2 or any(word not in lexicon.parents for word in pair):
             yield "$.overlaps", f"{' and '.join(sorted(pair))}: must be two listed words"

@@ -4,11 +4,26 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from groundset.fpco.dialogue import FIRST_FALSE_TURN, Dialogue
-from groundset.fpco.lexicon import Lexicon
-from groundset.fpco.words import Difference, Edit, difference, is_word, occurrences, phrase_tokens, tokens
+from groundset.fpco.grammar import Grammar, load_grammar
+from groundset.fpco.lexicon import Lexicon, load
+from groundset.fpco.phrases import Phrase, read_phrase
+from groundset.fpco.words import (
+    ARTICLES,
+    Difference,
+    Edit,
+    difference,
+    hyphenated,
+    is_word,
+    joined,
+    occurrences,
+    phrase_tokens,
+    tokens,
+)
 from groundset.verdicts import Verdict
 
 
@@ -29,8 +44,11 @@ class Read:
 
     dialogue: Dialogue
     lexicon: Lexicon
+    grammar: Grammar
     true: tuple[str, ...]
     false: tuple[str, ...]
+    true_phrase: Phrase
+    false_phrase: Phrase
     changed: Difference
     turns: tuple[Turn, ...]
 
@@ -39,11 +57,25 @@ class Read:
         """The turns that carry the false premise."""
         return tuple(turn for turn in self.turns if turn.id >= FIRST_FALSE_TURN)
 
+    @functools.cached_property
     def edit(self) -> Edit | None:
-        """The edit, if it is the only one; a listed compound noun that it touches is taken whole."""
+        """The edit, if it is the only one; of an identity, a listed compound noun that it touches is taken whole."""
         if self.changed.edit is None or self.changed.places != 1:
             return None
+        if self.dialogue.false_class != "identity":
+            return self.changed.edit
         return _with_compounds(self.changed.edit, self.true, self.false, self.lexicon)
+
+    @functools.cached_property
+    def renames(self) -> bool:
+        """Whether the edit puts another noun for the target's, or for a noun before it that tells its kind."""
+        edit = self.edit
+        if edit is None or not edit.old or not edit.new:
+            return False
+        if any(edit.start <= index < edit.start + len(edit.old) for index in self.true_phrase.heads):
+            return True
+        nouns = (self.lexicon.canonical(head_noun(words, self.lexicon)) for words in (edit.old, edit.new))
+        return self.true_phrase.roles[edit.start] == "modifier" and all(noun is not None for noun in nouns)
 
     def hard(self, rule: str, detail: str, measured: float | None = None, limit: float | None = None) -> Verdict:
         """A verdict that rejects the dialogue."""
@@ -54,13 +86,17 @@ class Read:
         return Verdict(self.dialogue.dialogue_id, "dialogue", rule, detail, measured, limit, hard=False)
 
 
-def read_dialogue(dialogue: Dialogue, lexicon: Lexicon) -> Read:
+def read_dialogue(dialogue: Dialogue) -> Read:
     """The dialogue in words; any text can be read, what is wrong with it is for the checks."""
+    lexicon, grammar = load(), load_grammar()
     true = phrase_tokens(dialogue.target_description)
     false = phrase_tokens(dialogue.modified_target_description)
+    asked = [(tokens(question.content), tokens(question.modified)) for question in dialogue.questions]
+    compounds = hyphenated([true, false, *(words for pair in asked for words in pair)])
+    true, false = joined(true, compounds), joined(false, compounds)
     turns = []
-    for question in dialogue.questions:
-        content, modified = tokens(question.content), tokens(question.modified)
+    for question, pair in zip(dialogue.questions, asked, strict=True):
+        content, modified = joined(pair[0], compounds), joined(pair[1], compounds)
         turns.append(
             Turn(
                 question.id,
@@ -70,8 +106,22 @@ def read_dialogue(dialogue: Dialogue, lexicon: Lexicon) -> Read:
                 tuple(occurrences(false, modified)),
             )
         )
-    changed = difference(true, false, pronouns=dialogue.false_class == "identity")
-    return Read(dialogue, lexicon, true, false, changed, tuple(turns))
+    return Read(
+        dialogue=dialogue,
+        lexicon=lexicon,
+        grammar=grammar,
+        true=true,
+        false=false,
+        true_phrase=read_phrase(true, lexicon, grammar),
+        false_phrase=read_phrase(false, lexicon, grammar),
+        changed=difference(true, false, pronouns=dialogue.false_class == "identity"),
+        turns=tuple(turns),
+    )
+
+
+def said(words: Sequence[str]) -> str:
+    """Words as a verdict quotes them."""
+    return repr(" ".join(words)) if words else "nothing"
 
 
 def same_noun(first: str, second: str, lexicon: Lexicon) -> bool:
@@ -89,23 +139,62 @@ def head_noun(words: tuple[str, ...], lexicon: Lexicon) -> str:
     return words[-1] if words else ""
 
 
-def word_classes(words: tuple[str, ...], lexicon: Lexicon) -> frozenset[str]:
-    """The false classes that changed words belong to; a word may belong to several (orange, baby)."""
-    found = set()
-    if lexicon.canonical(head_noun(words, lexicon)) is not None:
-        found.add("identity")
-    if any(lexicon.is_attribute(word) for word in words):
-        found.add("attribute")
-    if any(lexicon.is_place(word) for word in words):
-        found.add("location")
+def edit_classes(phrase: Phrase, start: int, end: int, lexicon: Lexicon, grammar: Grammar) -> frozenset[str]:
+    """The false classes that a changed span of a description can be of; empty if it changes no word of meaning."""
+    found: set[str] = set()
+    for index in range(start, end):
+        word, role = phrase.words[index], phrase.roles[index]
+        follows = index + 1 < len(phrase.words) and phrase.roles[index + 1] == role
+        if not is_word(word) or word in ARTICLES or role == "link":
+            continue
+        if role == "head":
+            found |= {"identity"}
+        elif role in ("relation", "place"):
+            # "the wooden bench": what stands before the noun of a place is no place
+            tells = role == "place" and follows and (lexicon.is_attribute(word) or word.endswith(("ing", "ed", "en")))
+            found |= {"attribute"} if tells and word not in grammar.sides else {"location"}
+            if role == "place" and follows and not tells and word not in grammar.sides:
+                found |= {"attribute"}
+            if index in phrase.of_parts:
+                found |= {"attribute"}
+        elif role == "modifier":
+            found |= {"location"} if word in grammar.sides else {"attribute"}
+            # "the orange slices" and "the female player" are named by what stands before the noun as well
+            found |= {"identity"} if lexicon.canonical(word) is not None else set()
+        elif role in ("property", "posture"):
+            found |= {"attribute", "location"} if word in grammar.sides else {"attribute"}
+        # "facing left" says how the target is turned as much as where
+        if word in grammar.sides and index > 0 and phrase.words[index - 1] in grammar.looking:
+            found |= {"attribute", "location"}
     return frozenset(found)
 
 
-def length_in_words(words: tuple[str, ...], lexicon: Lexicon) -> int:
-    """Length in words, where a listed compound noun counts as one and an article before the changed word as none."""
-    if len(words) > 1 and words[0].casefold() in ("a", "an"):
-        words = words[1:]
-    return 1 if lexicon.canonical(" ".join(words)) is not None else len([word for word in words if is_word(word)])
+def length_in_words(words: tuple[str, ...], lexicon: Lexicon, grammar: Grammar) -> int:
+    """Length of an edit in words, where a listed compound noun, a relation and a shade of a color count as one.
+
+    Articles count as nothing: they go with their noun.
+    """
+    low = [word.casefold() for word in words]
+    count = index = 0
+    while index < len(low):
+        size = max(
+            1,
+            grammar.relation_at(low, index),
+            *(
+                size
+                for size in range(2, min(4, len(low) - index) + 1)
+                if lexicon.canonical(" ".join(low[index : index + size])) is not None
+            ),
+        )
+        shade = (
+            size == 1 and index + 1 < len(low) and lexicon.is_shade(low[index]) and lexicon.is_colour(low[index + 1])
+        )
+        counted = size > 1 or (is_word(low[index]) and low[index] not in ARTICLES)
+        # "on the left" is one place, as "above" is
+        of_relation = size >= 1 and index > 0 and low[index] in grammar.sides and low[index - 1] in ARTICLES
+        count += counted and not shade and not of_relation
+        index += size
+    return max(count, 1)
 
 
 def _with_compounds(edit: Edit, old: tuple[str, ...], new: tuple[str, ...], lexicon: Lexicon) -> Edit:

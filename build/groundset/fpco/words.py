@@ -4,26 +4,16 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+_MARKS = {"'": "\u2018\u2019\u201b\u02bc\u2032\u00b4`", '"': "\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb"}
+_MARKS |= {"-": "\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d", " - ": "\u2014\u2015", " ": "\u00a0\u2007\u202f"}
+_INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
 _TYPOGRAPHY = str.maketrans(
-    {
-        "\u2018": "'",
-        "\u2019": "'",
-        "\u201b": "'",
-        "\u02bc": "'",
-        "\u201c": '"',
-        "\u201d": '"',
-        "\u2010": "-",
-        "\u2011": "-",
-        "\u00a0": " ",
-        "\u00ad": None,
-        "\u200b": None,
-    }
+    {mark: plain for plain, marks in _MARKS.items() for mark in marks} | dict.fromkeys(_INVISIBLE, "")
 )
 _TOKEN = re.compile(r"'(?:s|re|ve|ll|d|m)\b|n't\b|\w+?(?=n't\b)|\w+(?:-\w+)*|[^\w\s]", re.IGNORECASE)
 _SENTENCE_END = frozenset(".?!:")
@@ -40,6 +30,7 @@ PRONOUN_GROUPS = (
     frozenset({"whom", "which", "that"}),
 )
 ARTICLES = frozenset({"a", "an", "the"})
+_WITHIN_A_PHRASE = ARTICLES | {"of"}
 _PREPOSITIONS = """
     on in at by of to from with into onto under over above below near behind beside between against along across around
     inside outside through for off
@@ -51,10 +42,11 @@ _SMALL_WORDS = """
 """
 PREPOSITIONS = frozenset(_PREPOSITIONS.split())
 FUNCTION_WORDS = ARTICLES | PREPOSITIONS | frozenset().union(*PRONOUN_GROUPS) | frozenset(_SMALL_WORDS.split())
-# Before these letters the article is not what the first letter suggests.
-_AN_BEFORE = ("hour", "honest", "heir", "honor", "honour", "x-ray", "f-", "l-", "m-", "n-", "s-")
-_A_BEFORE = ("uni", "use", "usu", "eu", "one", "once", "u-", "ute", "ufo")
-_AN_AFTER_ALL = ("unin", "unim", "unid")
+_NUMERALS = """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen twenty
+"""
+NUMERALS = {str(number): word for number, word in enumerate(_NUMERALS.split())}
 
 
 @dataclass(frozen=True)
@@ -91,7 +83,9 @@ def tokens(text: str) -> tuple[str, ...]:
     >>> tokens("Is the dog\u2019s T-shirt red?")
     ('Is', 'the', 'dog', "'s", 'T-shirt', 'red', '?')
     """
-    return tuple(_TOKEN.findall(unicodedata.normalize("NFC", text).translate(_TYPOGRAPHY)))
+    plain = unicodedata.normalize("NFKC", text.translate(_TYPOGRAPHY))
+    # what is composed of others may hold marks of its own
+    return tuple(_TOKEN.findall(plain.translate(_TYPOGRAPHY).replace("--", " - ")))
 
 
 def phrase_tokens(text: str) -> tuple[str, ...]:
@@ -100,6 +94,43 @@ def phrase_tokens(text: str) -> tuple[str, ...]:
     while found and found[-1] in {".", ",", "?", "!", ";"}:
         found = found[:-1]
     return found
+
+
+def folded(token: str) -> str:
+    """A token as it is compared: whatever its case, and a numeral up to twenty as its word.
+
+    >>> folded("Two") == folded("2")
+    True
+    """
+    low = token.casefold()
+    return NUMERALS.get(low, low)
+
+
+def hyphenated(texts: Iterable[Sequence[str]]) -> frozenset[tuple[str, ...]]:
+    """The parts of every hyphenated word of several texts."""
+    return frozenset(
+        tuple(token.casefold().split("-")) for words in texts for token in words if "-" in token.strip("-")
+    )
+
+
+def joined(words: Sequence[str], compounds: Collection[tuple[str, ...]]) -> tuple[str, ...]:
+    """Tokens in which what is hyphenated elsewhere is hyphenated too: "light blue" beside "light-blue" is no change.
+
+    >>> joined(("a", "light", "blue", "car"), [("light", "blue")])
+    ('a', 'light-blue', 'car')
+    """
+    if not compounds:
+        return tuple(words)
+    found: list[str] = []
+    index = 0
+    while index < len(words):
+        sizes = [
+            len(parts) for parts in compounds if tuple(map(str.casefold, words[index : index + len(parts)])) == parts
+        ]
+        size = max(sizes, default=1)
+        found.append("-".join(words[index : index + size]))
+        index += size
+    return tuple(found)
 
 
 def is_word(token: str) -> bool:
@@ -121,18 +152,23 @@ def at_sentence_start(sentence: Sequence[str], index: int) -> bool:
 
 def occurrences(phrase: Sequence[str], sentence: Sequence[str]) -> list[int]:
     """Every index at which the words of a phrase stand in a sentence, whatever their case."""
-    low_phrase = [token.casefold() for token in phrase]
-    low = [token.casefold() for token in sentence]
+    low_phrase = [folded(token) for token in phrase]
+    low = [folded(token) for token in sentence]
     size = len(low_phrase)
     return [i for i in range(len(low) - size + 1) if low[i : i + size] == low_phrase] if size else []
 
 
 def same_case(phrase: Sequence[str], sentence: Sequence[str], index: int) -> bool:
     """Whether a phrase found at an index is written as it is, but for the first letter at a sentence's start."""
-    here = tuple(sentence[index : index + len(phrase)])
-    if here == tuple(phrase):
+    # a numeral has no case
+    differing = [
+        number
+        for number, (word, other) in enumerate(zip(phrase, sentence[index : index + len(phrase)], strict=True))
+        if word != other and word.casefold() == other.casefold()
+    ]
+    if not differing:
         return True
-    if here[1:] != tuple(phrase[1:]) or here[0][1:] != phrase[0][1:]:
+    if differing != [0] or phrase[0][1:] != sentence[index][1:]:
         return False
     # A description may itself be written as the start of a sentence; then its capital is dropped inside one.
     return at_sentence_start(sentence, index) or phrase[0][0].isupper()
@@ -140,7 +176,7 @@ def same_case(phrase: Sequence[str], sentence: Sequence[str], index: int) -> boo
 
 def same_word(old: str, new: str, *, pronouns: bool) -> bool:
     """Whether two tokens count as unchanged: equal but for case, a and an, and, if allowed, two pronouns of a kind."""
-    a, b = old.casefold(), new.casefold()
+    a, b = folded(old), folded(new)
     if a == b or {a, b} == {"a", "an"}:
         return True
     return pronouns and any(a in group and b in group for group in PRONOUN_GROUPS)
@@ -150,8 +186,9 @@ def difference(old: Sequence[str], new: Sequence[str], *, pronouns: bool) -> Dif
     """Where two phrases differ, after the words that both start with and both end with are set aside.
 
     Words of the middle that both keep in order split it into several edits, unless only prepositions, articles and
-    the like stand between or change around one changed word: "on the left" to "at the top" is one edit of a phrase,
-    "dog on the left" to "cat on the right" is two.
+    the like change around one changed word, or only an article or "of" stands between: "on the left" to "at the
+    top" and "riding a horse" to "leading a cow" are one edit of a phrase, "dog on the left" to "cat on the right" is
+    two.
     """
 
     def equal(i: int, j: int) -> bool:
@@ -168,7 +205,9 @@ def difference(old: Sequence[str], new: Sequence[str], *, pronouns: bool) -> Dif
         return Difference(None, 0)
     blocks, kept = _blocks(middle_old, middle_new, lambda a, b: same_word(a, b, pronouns=pronouns))
     heavy = sum(1 for gone, come in blocks if any(map(is_content_word, (*gone, *come))))
-    places = max(heavy, 1) if not any(map(is_content_word, kept)) else len(blocks)
+    if any(map(is_content_word, kept)):
+        return Difference(Edit(start, middle_old, middle_new), len(blocks))
+    places = 1 if all(word.casefold() in _WITHIN_A_PHRASE for word in kept) else max(heavy, 1)
     return Difference(Edit(start, middle_old, middle_new), places)
 
 
@@ -203,19 +242,3 @@ def _blocks(
     if gone or come:
         blocks.append((gone, come))
     return blocks, kept
-
-
-def article_slips(sentence: Sequence[str]) -> list[str]:
-    """Every "a" or "an" that does not fit the sound of the word after it, with that word."""
-    slips = []
-    for article, word in itertools.pairwise(sentence):
-        if article.casefold() in ("a", "an") and is_word(word) and word[0].isalpha():
-            low = word.casefold()
-            vowel = low[0] in "aeiou"
-            if low.startswith(_AN_BEFORE):
-                vowel = True
-            elif low.startswith(_A_BEFORE) and not low.startswith(_AN_AFTER_ALL):
-                vowel = False
-            if vowel != (article.casefold() == "an"):
-                slips.append(f"{article} {word}")
-    return slips

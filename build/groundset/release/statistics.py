@@ -15,7 +15,6 @@ from typing import Any
 import pyarrow as pa
 
 from groundset.fpco.dialogue import Dialogue
-from groundset.fpco.lexicon import Lexicon, load
 from groundset.fpco.reading import length_in_words, read_dialogue
 from groundset.fpco.words import is_word
 
@@ -89,14 +88,13 @@ def fpco(dialogues: pa.Table) -> Statistics:
     """Dialogues by cell, and the edits that make their premises false (design, FPCO-Dialog: checks).
 
     The length of an edit is in words: of what it puts in place or, where that is longer, of what it takes away. A
-    compound noun of the lexicon (hot dog) is one word, and an article before the changed word none.
+    compound noun of the lexicon (hot dog) or a relation (in front of) is one word, an article none, as in the checks.
 
     Args:
         dialogues: Table of `schemas/fpco_dialogue`.
     """
     rows = dialogues.to_pylist()
-    lexicon = load()
-    edits = {name: [_edit(row, lexicon) for row in rows if row["false_class"] == name] for name in FALSE_CLASSES}
+    edits = {name: [_edit(row) for row in rows if row["false_class"] == name] for name in FALSE_CLASSES}
     questions = [question for row in rows for question in row["questions"]]
     return {
         "dialogues": len(rows),
@@ -118,14 +116,14 @@ def fpco(dialogues: pa.Table) -> Statistics:
     }
 
 
-def _edit(row: Mapping[str, Any], lexicon: Lexicon) -> tuple[str, int]:
+def _edit(row: Mapping[str, Any]) -> tuple[str, int]:
     """Whether the false description replaces words or only inserts some, and how many words that concerns."""
     texts = {key: row[key] for key in ("false_class", "target_description", "modified_target_description")}
     where = {key: row[key] for key in ("dialogue_id", "image_id", "category", "target_label")}
-    read = read_dialogue(Dialogue(item_id=row["dialogue_id"], questions=(), **where, **texts), lexicon)
-    edit = read.edit()
+    read = read_dialogue(Dialogue(item_id=row["dialogue_id"], questions=(), **where, **texts))
+    edit = read.edit
     if edit is not None and edit.old and edit.new:
-        return "replaced", max(length_in_words(edit.old, lexicon), length_in_words(edit.new, lexicon))
+        return "replaced", max(length_in_words(words, read.lexicon, read.grammar) for words in (edit.old, edit.new))
     # several edits in one, or none: the whole stretch from the first changed word to the last
     stretch = edit or read.changed.edit
     if stretch is None:
