@@ -19,7 +19,8 @@ from groundset.stage import Place, Stage, read_receipt, read_table
 Row = dict[str, Any]
 
 LINKS = ("image_id", "item_id", "dialogue_id")
-NOT_RECORDS = ("strata", "objects")
+# the items after screening are those of the filter; where a person changed one, a verdict says so
+NOT_RECORDS = ("strata", "objects", "items")
 
 
 @dataclass(frozen=True)

@@ -206,6 +206,13 @@ def test_a_verdict_says_what_was_measured_and_against_which_limit() -> None:
     )
 
 
+def test_an_overlap_between_the_limits_is_told_with_both() -> None:
+    found = judge(group(A, (9.0, 7.0, 30.0, 30.0)), RULES, "s")
+    assert isinstance(found, Verdict)
+    assert (found.rule, found.measured, found.limit) == ("overlap_unclear", 0.03, 0.2)
+    assert found.detail.endswith("overlap_unclear 0.03, above 0.02 and below 0.2")
+
+
 def test_a_frame_scales_nothing() -> None:
     unit = group((0.0, 0.0, 0.5, 0.25), (0.5, 0.5, 0.75, 1.0), frame=(1.0, 1.0))
     pixels = group((0.0, 0.0, 320.0, 120.0), (320.0, 240.0, 480.0, 480.0), frame=(640.0, 480.0))

@@ -220,6 +220,8 @@ def judge(group: Group, rules: FilterRules, seed: str, measured: Measures | None
     complexity, rule, value, limit = _complexity(count, found, rules)
     if not complexity:
         told = f"{count} {group.category} objects after merging, {len(group.object_ids)} before: {rule} {value:.4g}"
+        if rule == "overlap_unclear":
+            told += f", above {rules.separated_max_overlap:g} and below {rules.overlapping_min_overlap:g}"
         return Verdict(item_id, "item", rule, told, value if np.isfinite(value) else None, limit)
     large = {
         object_id: index
