@@ -104,7 +104,7 @@ def test_a_fault_is_named(old: str, new: str, said: str) -> None:
 
 def test_every_noun_that_is_said_is_one_of_one_thing() -> None:
     nouns = {BOOK.said.get(word, word) for word in LEXICON.parents if LEXICON.categories(word)} - BOOK.unsaid
-    not_plural = ("ss", "us", "ros")
+    not_plural = ("ss", "us", "ros", "is")
     assert [noun for noun in sorted(nouns) if noun.endswith("s") and not noun.endswith(not_plural)] == []
     assert "cattle" not in nouns
 
