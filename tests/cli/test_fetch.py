@@ -193,6 +193,32 @@ def test_a_build_waits_for_photographs_that_nobody_has_fetched(
     assert main.run(["build", *places, "--to", "40_images"]) == 0
 
 
+def test_a_wrong_address_makes_no_photograph_missing(
+    demo: Demo,
+    served: tuple[str, Path, list[str]],
+    named: Callable[..., None],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    url, world, asked = served
+    named(downloads=[entry(url, ANNOTATIONS)], photograph_url=f"{url}/coco/misspelt/{{file_name}}")
+    manifest, root, work = demo("fpco-dialog"), tmp_path / "root", tmp_path / "work"
+    places = [str(manifest), "--sources", str(root), "--work", str(work)]
+    assert main.run(["fetch", *places]) == 0
+    (root / "truth.json").write_bytes((world / "truth.json").read_bytes())
+    assert main.run(["build", *places, "--to", "30_stratify"]) == 0
+    capsys.readouterr()
+    asked.clear()
+    assert main.run(["fetch", *places, "--json"]) == 3
+    out, err = capsys.readouterr()
+    assert "is its photograph_url right" in err
+    assert json.loads(out)["barren"] == {"miniworld-coco": len(asked)}
+    assert len(asked) < len(list((world / "coco" / "images").iterdir()))
+    assert not (root / "missing_photographs.json").exists()
+    # so the build still waits
+    assert main.run(["build", *places, "--to", "40_images"]) == 4
+
+
 def test_what_cannot_be_fetched_is_told_and_ends_with_3(
     demo: Demo,
     served: tuple[str, Path, list[str]],

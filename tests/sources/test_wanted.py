@@ -159,6 +159,26 @@ def test_what_cannot_be_used_gives_way(tmp_path: Path) -> None:
     assert publisher.asked == ["p0", "p2", "p3", "p4", "p5"]
 
 
+@pytest.mark.parametrize("given", ["missing", "<html>log in</html>"])
+def test_a_source_that_gives_nothing_of_use_is_not_asked_for_all_it_has(tmp_path: Path, given: str) -> None:
+    publisher = Publisher({f"p{number}": given for number in range(50)})
+    found = fetched(tmp_path, publisher, tables(50, want=5))
+    # the six that are selected do not make eight; with the next of the reserve it is enough
+    assert len(publisher.asked) == 12
+    assert found.barren == {"s0": 12}
+    assert found.gone == {}
+    publisher = Publisher({f"p{number}": given for number in range(50) if number != 11})
+    found = fetched(tmp_path, publisher, tables(50, want=5))
+    assert (len(publisher.asked), found.barren) == (50, {})
+    assert len(found.gone) == (49 if given == "missing" else 0)
+
+
+def test_few_that_are_missing_are_missing(tmp_path: Path) -> None:
+    found = fetched(tmp_path, Publisher({f"p{number}": "missing" for number in range(7)}), tables(7))
+    assert (len(found.gone), found.barren) == (7, {})
+    assert found.gone["i/p0.jpg"] == "so it is"
+
+
 def test_without_refill_nothing_gives_way(tmp_path: Path) -> None:
     publisher = Publisher({"p0": "missing"})
     assert fetched(tmp_path, publisher, tables(9), refill=()).unfit == {"coco-p0": "missing_file"}

@@ -253,11 +253,9 @@ def _photographs(
         get,
     )
     root = place.source_root
-    keys = {name: outcome.download.path.relative_to(root).as_posix() for name, outcome in got.outcomes.items()}
+    got_now = [outcome for outcome in got.outcomes.values() if outcome.state in ("fetched", "already_there")]
     missing_photographs.note(
-        root,
-        {keys[name]: outcome.reason for name, outcome in got.outcomes.items() if outcome.state == "missing"},
-        {keys[name] for name, outcome in got.outcomes.items() if outcome.state in ("fetched", "already_there")},
+        root, got.gone, {outcome.download.path.relative_to(root).as_posix() for outcome in got_now}
     )
     return got
 
@@ -338,6 +336,9 @@ def fetch(
         _summarise(pictures.outcomes, "photographs", say)
     for rule, count in sorted(Counter(pictures.unfit.values()).items()):
         say(f"{count} photographs will be rejected by 40_images: {rule}")
+    for name, count in pictures.barren.items():
+        told = f"none of the {count} photographs that were asked for is there and fit, so no more was asked for"
+        say(f"source {name}: {told}; is its photograph_url right, and does a proxy or a login stand between?")
     if not_ranked:
         say(f"no photographs yet ({not_ranked}): groundset build {manifest} --to {RANKED}, then fetch again")
     if as_json:
@@ -364,6 +365,7 @@ def fetch(
                 },
                 "photographs": _rows(pictures.outcomes),
                 "unfit": dict(pictures.unfit),
+                "barren": dict(pictures.barren),
                 "not_ranked": not_ranked,
                 "pinned": pinned,
                 "received_bytes": sum(outcome.received for outcome in (*outcomes, *pictures.outcomes.values())),
@@ -374,4 +376,5 @@ def fetch(
     lacking += [outcome for outcome in pictures.outcomes.values() if outcome.state == "failed"]
     if lacking:
         say(f"groundset: {len(lacking)} files could not be fetched; the same command goes on where it was")
+    if lacking or pictures.barren:
         raise typer.Exit(ServiceError.exit_code)

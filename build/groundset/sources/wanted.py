@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -20,7 +21,7 @@ from groundset.errors import Problem, UsageError
 from groundset.images import MAX_PHOTOGRAPH_BYTES, ImageRules, measure_all
 from groundset.lock import Pins
 from groundset.manifest import leaves_folder
-from groundset.missing_photographs import NO_URL
+from groundset.missing_photographs import NO_URL, key_of
 from groundset.photographs import jobs_of, rotation_fault
 from groundset.sampling import select
 from groundset.source_files import pin_name
@@ -32,6 +33,8 @@ ORIGINAL_URL = "original_url"
 PLACEHOLDERS = {"{file_name}", "{source_image_id}", "{split}"}
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _NO_BRACES = str.maketrans("", "", "{}")
+# ours: if none of so many photographs of a source is of any use, its address is to blame, or a proxy, or a login
+BARREN_PHOTOGRAPHS = 8
 # JSON and CSV shrink to a tenth, photographs hardly at all
 MAX_EXPANSION = 50
 MIN_EXPANSION_BYTES = 2**26
@@ -199,10 +202,14 @@ class Photographs:
     Attributes:
         outcomes: Image id to outcome, sorted by id; an image without an address that is not there counts as missing.
         unfit: Image id to the rule that 40_images will reject it by.
+        barren: Sources none of whose photographs was of any use, with how many were asked for; then no more was.
+        gone: Path below the source root to the reason, of what is missing at sources that are not barren.
     """
 
     outcomes: Mapping[str, Outcome]
     unfit: Mapping[str, str]
+    barren: Mapping[str, int] = field(default_factory=dict)
+    gone: Mapping[str, str] = field(default_factory=dict)
 
 
 def _download(image: Row, source: Row, root: Path, pins: Pins) -> Download:
@@ -235,13 +242,21 @@ def _unfit(images: Iterable[Row], sources: Mapping[str, Row], root: Path, rules:
     return {result.record_id: result.rule for result in results if isinstance(result, Verdict)}
 
 
+def _barren(asked: Collection[str], by_id: Mapping[str, Row], unfit: Collection[str]) -> dict[str, int]:
+    """Sources of which enough photographs were asked for, and none is of any use."""
+    counts = Counter(by_id[image_id]["source_name"] for image_id in asked)
+    useful = {by_id[image_id]["source_name"] for image_id in asked if image_id not in unfit}
+    return {name: count for name, count in sorted(counts.items()) if count >= BARREN_PHOTOGRAPHS and name not in useful}
+
+
 def fetch_photographs(
     content: Row, root: Path, ranking: pa.Table, images: pa.Table, refused: Collection[str], pins: Pins, get: Get
 ) -> Photographs:
     """Fetches the photographs of the selected records and a margin, until every stratum has enough that are fit.
 
     A photograph that is missing, or that 40_images would reject, gives way to the next of its stratum, as it does
-    there (design, refill). One that failed for outside reasons does not: the next fetch may get it.
+    there (design, refill). One that failed for outside reasons does not: the next fetch may get it. Where a source
+    gives nothing of any use at all, no more is asked for, and nothing of it counts as missing for good.
 
     Args:
         content: The manifest.
@@ -261,13 +276,14 @@ def fetch_photographs(
     outcomes: dict[str, Outcome] = {}
     unfit: dict[str, str] = {}
     seen: set[str] = set()
+    barren: dict[str, int] = {}
     for later in (frozenset[str](), frozenset(refused)):
         while True:
             given_way = {item for item, image_id in of_item.items() if image_id in unfit} if refills else set()
             selection = select(ranking, later | given_way, rules["margin"])
             items = (*selection.taken, *selection.refused, *selection.reserve)
             fresh = sorted({of_item[item] for item in items} - seen)
-            if not fresh:
+            if not fresh or barren:
                 break
             seen |= set(fresh)
             turned = {image_id: rotation_fault(by_id[image_id], rules) for image_id in fresh}
@@ -284,4 +300,10 @@ def fetch_photographs(
             unfit |= {image_id: "missing_file" for image_id, outcome in got.items() if outcome.state == "missing"}
             here = [image for image in asked if got[image["image_id"]].state in ("fetched", "already_there")]
             unfit |= _unfit(here, sources, root, rules)
-    return Photographs(dict(sorted(outcomes.items())), dict(sorted(unfit.items())))
+            barren = _barren(outcomes, by_id, unfit)
+    gone = {
+        key_of(by_id[image_id], sources[by_id[image_id]["source_name"]]): outcome.reason
+        for image_id, outcome in outcomes.items()
+        if outcome.state == "missing" and by_id[image_id]["source_name"] not in barren
+    }
+    return Photographs(dict(sorted(outcomes.items())), dict(sorted(unfit.items())), barren, gone)
