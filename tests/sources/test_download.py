@@ -444,6 +444,21 @@ def test_an_endless_answer_is_not_kept(server: Loopback, get: Get, tmp_path: Pat
     assert leftovers(tmp_path) == []
 
 
+def test_an_empty_answer_is_no_file(server: Loopback, get: Get, tmp_path: Path) -> None:
+    server.pages["/a.bin"] = Page(odd=[answer(200)])
+    assert get().state == "fetched"
+    place = tmp_path / "in" / "a.bin"
+    assert place.read_bytes() == CONTENT
+    server.pages["/a.bin"] = Page(content=b"")
+    place.write_bytes(b"")
+    outcome = get()
+    assert (outcome.state, outcome.reason) == ("failed", "the answer is empty")
+    assert leftovers(tmp_path) == []
+    place.unlink()
+    assert get(bytes=0).state == "fetched"
+    assert place.read_bytes() == b""
+
+
 def test_chunked_answers(server: Loopback, get: Get) -> None:
     server.pages["/a.bin"] = Page(odd=[chunked()])
     assert content_of(get()) == CONTENT

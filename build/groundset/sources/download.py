@@ -86,7 +86,7 @@ def _already_there(download: Download) -> Outcome | None:
     if not download.path.is_file():
         return None
     size = download.path.stat().st_size
-    if download.bytes not in (None, size):
+    if download.bytes not in (None, size) or (size == 0 and download.bytes != 0):
         return None
     found = sha256_file(download.path)
     return Outcome(download, "already_there", "", found, size) if download.sha256 in (None, found) else None
@@ -126,7 +126,10 @@ def _fetch_into(desk: Desk, download: Download, part: PartFile, watch: Watch) ->
             reason, wrong = str(error), wrong + 1
             part.restart()
         size = part.size(download.bytes)
-        if part.have == size or (has_ended and size is None):
+        if has_ended and not part.have and download.bytes != 0:
+            # neither a source nor a photograph is empty, while a server in trouble may well answer so
+            reason, wrong = "the answer is empty", wrong + 1
+        elif part.have == size or (has_ended and size is None):
             found = part.sha256()
             if download.sha256 in (None, found):
                 part.finish()
