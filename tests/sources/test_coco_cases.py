@@ -17,9 +17,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from groundset.errors import DataError
 from groundset.geometry import area_ratio
 from groundset.schema_types import arrow_schema
-from groundset.sources import coco
+from groundset.sources import coco, coco_file
 from groundset.sources.imported import Imported
 
 Row = dict[str, Any]
@@ -140,6 +141,30 @@ def test_masks_of_any_form_are_passed_over(tmp_path: Path, mask: object) -> None
         {"object_id": "a3", "is_group": -1},
         {"object_id": "a900100000009", "is_group": 1},
     ]
+
+
+@pytest.mark.parametrize("size", [64, 1 << 18])
+@pytest.mark.parametrize("more", [{}, {"note": 'a "b"'}])
+@pytest.mark.parametrize("key", ["id", "image_id", "category_id", "bbox", "iscrowd", "area"])
+def test_a_key_that_a_record_has_twice_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, more: Row, key: str
+) -> None:
+    monkeypatch.setattr(coco_file, "PIECE_BYTES", size)
+    masks = [[[1.5, 2]], {"counts": [2, 3], "size": [4, 4]}, {"counts": 'a"\\', "size": [4, 4]}]
+    rows = [
+        {"segmentation": mask, **box(known, [1, 1, 9, 9], iscrowd=int(known > 0)), "area": 9.5, **more}
+        for known, mask in enumerate(masks)
+    ]
+    assert read(tmp_path, rows).objects.num_rows == 3
+    written = json.dumps(rows[1])
+    doubled = written[:-1] + f', "{key}": {json.dumps(rows[1][key])}' + "}"
+    path = tmp_path / "instances.json"
+    path.write_text(path.read_text().replace(written, doubled))
+    with pytest.raises(DataError) as caught:
+        coco.read(path)
+    (problem,) = caught.value.problems
+    assert (problem.record, problem.path) == ("annotation 1", "$.annotations[1]")
+    assert problem.message == f'has the key "{key}" 2 times'
 
 
 def test_a_category_is_what_the_table_says_and_never_a_place_in_it(tmp_path: Path) -> None:
