@@ -76,9 +76,9 @@ def test_no_question_asks_what_a_pizza_wears() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('man = ["woman", "girl"]', 'man = ["adult", "girl"]', "could truly be called 'adult'"),
-        ('man = ["woman", "girl"]', 'man = ["wombat"]', "could truly be called 'wombat' (unknown)"),
-        ('man = ["woman", "girl"]', 'man = ["tree"]', "no question fits 'tree'"),
+        ('\nman = ["woman", "girl"', '\nman = ["adult", "girl"', "could truly be called 'adult'"),
+        ('\nman = ["woman", "girl"', '\nman = ["wombat"', "could truly be called 'wombat' (unknown)"),
+        ('\nman = ["woman", "girl"', '\nman = ["tree"', "no question fits 'tree'"),
         ('cattle = "cow"', 'cattle = "moo"', "'moo' is not listed"),
         ('"baked goods", "dairy"', '"baked goodies", "dairy"', "'baked goodies' is neither a kind nor a thing"),
         ('cat = ["black", "white", "gray"', 'cat = ["blackish", "white", "gray"', "$.natural_colours.cat"),
