@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from groundset import arrow_columns, licences
 from groundset.errors import DataError, Problem
 from groundset.sources import box_checks, coco_file, integer_keys, json_faults
-from groundset.sources.coco_captions import Captions, read_captions
+from groundset.sources.coco_captions import read_captions
 from groundset.sources.coco_file import Annotations, Category, Image, LicenceEntry
 from groundset.sources.imported import (
     Imported,
@@ -28,7 +28,7 @@ from groundset.sources.imported import (
 )
 from groundset.verdicts import Verdict
 
-__all__ = ["CATEGORIES", "Captions", "read", "read_captions"]
+__all__ = ["CATEGORIES", "read", "read_captions"]
 
 # COCO's own supercategories of these names are the design's categories (notes of section 8)
 CATEGORIES = ("person", "vehicle", "animal", "food")
