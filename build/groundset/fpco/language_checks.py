@@ -1,14 +1,12 @@
 # SPDX-FileCopyrightText: groundset contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks on the language: what gives the truth away, says a thing twice, or slips (design, section 8). All are soft."""
+"""Checks on the language: what gives the truth away, or says a thing twice (design, section 8). All are soft."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
 
-from groundset.fpco.agreement import determiner_slips, phrase_number, verb_slip
-from groundset.fpco.articles import article_slips
 from groundset.fpco.dialogue import FIRST_FALSE_TURN
 from groundset.fpco.phrases import Phrase
 from groundset.fpco.reading import Read, head_noun, said, same_noun
@@ -63,6 +61,7 @@ def gives_away(read: Read) -> Iterator[Verdict]:
                 found = [word for word in words if _said_of_target(before, after, word, edit, read)]
             case _:
                 found = [word for word in words if _placed(before, after, word, edit, read)]
+                found += _related(_low(after), edit, read)
         for word in dict.fromkeys(found):
             yield read.soft("gives_away", f"turn {turn.id}: {word!r} of the true description is still said")
 
@@ -87,6 +86,7 @@ def _named(before: Words, after: Words, noun: str, read: Read) -> bool:
             article = next(
                 (number for number in range(index - 1, max(index - 4, -1), -1) if low[number] in _INDEFINITE), -1
             )
+            article = -1 if "of" in low[article + 1 : index] else article
             plural = read.lexicon.number(" ".join(low[index : index + size])) == "plural"
             # "Is {} a dog": said of the target itself
             of_target = behind and article == 0
@@ -171,7 +171,8 @@ def _said_of_target(before: Words, after: Words, word: str, edit: Edit, read: Re
             noun = _noun_behind(part, index, read)
             of_it = bool(noun) and bool(owned) and same_noun(noun, owned, read.lexicon)
             # "Is {} red?" and "Is {} still red or blue?"
-            predicate = behind and not noun and all(w.casefold() in _STILL | _COPULAS for w in part[:index])
+            does = word.casefold() in read.grammar.postures
+            predicate = behind and (does or not noun) and all(w.casefold() in _STILL | _COPULAS for w in part[:index])
             # a thing that is told, as "umbrella" is in "holding an umbrella", is told wherever it is said
             thing = (
                 not owned
@@ -204,6 +205,21 @@ def _placed(before: Words, after: Words, word: str, edit: Edit, read: Read) -> b
             if not loose and behind and any(read.grammar.relation_at(low, number) for number in range(index)):
                 return True
     return False
+
+
+def _related(after: list[str], edit: Edit, read: Read) -> list[str]:
+    """The true relation, if it is said right behind the target with the thing that the description names."""
+    phrase = read.true_phrase
+    index = 0
+    while index < len(after) and after[index] in _STILL:
+        index += 1
+    for start, end in phrase.relations:
+        touched = start < edit.start + len(edit.old) and edit.start < end
+        things = {word for place, word in enumerate(phrase.words) if place >= end and phrase.roles[place] == "place"}
+        follows = after[index : index + end - start] == [*phrase.words[start:end]]
+        if touched and follows and any(is_content_word(w) and w in things for w in after[index + end - start :][:3]):
+            return [" ".join(phrase.words[start:end])]
+    return []
 
 
 def _is_predicate(low: Sequence[str], index: int, read: Read) -> bool:
@@ -350,44 +366,3 @@ def _is_fruit(word: str, read: Read) -> bool:
     edit = read.edit if read.dialogue.false_class == "identity" else None
     nouns = [read.dialogue.target_label] + ([] if edit is None else [head_noun(edit.new, read.lexicon)])
     return any(same_noun(word, noun, read.lexicon) for noun in nouns)
-
-
-def slips(read: Read) -> Iterator[Verdict]:
-    """number_slip and article_slip: what a reader stumbles over, told once if a description has it."""
-    lexicon, grammar = read.lexicon, read.grammar
-    edit = read.edit
-    slipped = False
-    if edit is not None and edit.old and edit.new and read.dialogue.false_class == "identity" and read.renames:
-        old, new = head_noun(edit.old, lexicon), head_noun(edit.new, lexicon)
-        numbers = lexicon.number(old), lexicon.number(new)
-        if "unknown" not in numbers and numbers[0] != numbers[1]:
-            slipped = True
-            yield read.soft("number_slip", f"{old!r} is {numbers[0]}, {new!r} is {numbers[1]}")
-    descriptions = (("the description", read.true), ("the modified description", read.false))
-    known_numbers: set[str] = set()
-    known_articles: set[str] = set()
-    for name, words in descriptions:
-        for slip in determiner_slips(words, lexicon, grammar):
-            if slip not in known_numbers:
-                known_numbers.add(slip)
-                yield read.soft("number_slip", f"{name}: {slip!r}")
-        for slip in article_slips(words):
-            if slip not in known_articles:
-                known_articles.add(slip)
-                yield read.soft("article_slip", f"{name}: {slip!r}")
-    true_number, false_number = (
-        phrase_number(phrase, lexicon, grammar) for phrase in (read.true_phrase, read.false_phrase)
-    )
-    for turn in read.turns:
-        asked = [(turn.content, turn.true_at, len(read.true), true_number)]
-        if turn.id >= FIRST_FALSE_TURN and not slipped:
-            asked.append((turn.modified, turn.false_at, len(read.false), false_number))
-        numbered = [slip for sentence, at, size, number in asked for slip in verb_slip(sentence, at, size, number)]
-        sentences = (turn.content, turn.modified) if turn.id >= FIRST_FALSE_TURN else (turn.content,)
-        numbered += [slip for words in sentences for slip in determiner_slips(words, lexicon, grammar)]
-        for slip in dict.fromkeys(numbered):
-            if slip not in known_numbers:
-                yield read.soft("number_slip", f"turn {turn.id}: {slip!r}")
-        for slip in dict.fromkeys(slip for words in sentences for slip in article_slips(words)):
-            if slip not in known_articles:
-                yield read.soft("article_slip", f"turn {turn.id}: {slip!r}")
