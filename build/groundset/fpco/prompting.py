@@ -97,7 +97,9 @@ def _numbered(sent: Mapping[str, Any], numbers: Sequence[int]) -> dict[str, Any]
 @cache
 def answer_form(name: str) -> Form:
     """The form of an answer: fpco_questions, fpco_false_premise or fpco_presence, as in `schemas/response/`."""
-    sent = msgspec.json.decode((schema_dir() / "response" / f"{name}.schema.json").read_bytes())
+    document = msgspec.json.decode((schema_dir() / "response" / f"{name}.schema.json").read_bytes())
+    # what only tells a reader what the document is; strict modes do not know it
+    sent = {key: value for key, value in document.items() if key not in ("$schema", "$id", "title")}
     numbers = {"fpco_questions": TRUE_TURNS, "fpco_false_premise": FALSE_TURNS}.get(name)
     return form(name, sent, sent if numbers is None else _numbered(sent, numbers))
 
