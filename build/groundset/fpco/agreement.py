@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from groundset.fpco.grammar import Grammar
 from groundset.fpco.lexicon import Lexicon, Number
 from groundset.fpco.phrases import Phrase
-from groundset.fpco.plurals import is_plural_form
+from groundset.fpco.plurals import is_plural_form, singulars
 from groundset.fpco.words import folded, is_content_word
 
 _SINGULAR_VERBS = frozenset({"is", "was", "does", "has"})
@@ -41,12 +41,15 @@ def determiner_slips(words: Sequence[str], lexicon: Lexicon, grammar: Grammar) -
         noun = index + 1
         while (
             noun < len(low)
-            and lexicon.is_attribute(low[noun])
+            and (lexicon.is_attribute(low[noun]) or low[noun].endswith("ed"))
             and noun < index + 4
             and not _is_noun(low[noun], lexicon, grammar)
         ):
             noun += 1
         if noun >= len(low) or not _is_noun(low[noun], lexicon, grammar):
+            continue
+        # "the man that hands out cups"
+        if word == "that" and _is_part(low[noun], grammar):
             continue
         goes_on = noun + 1 < len(low) and (is_content_word(low[noun + 1]) or low[noun + 1] in ("'s", "'", "of", "-"))
         wrong = "plural" if word in grammar.singular else "singular"
@@ -56,13 +59,20 @@ def determiner_slips(words: Sequence[str], lexicon: Lexicon, grammar: Grammar) -
 
 
 def _is_noun(word: str, lexicon: Lexicon, grammar: Grammar) -> bool:
-    return lexicon.canonical(word) is not None or word in grammar.worn or word in grammar.plural_only
+    listed = lexicon.canonical(word) is not None or word in grammar.worn or word in grammar.plural_only
+    return listed or _is_part(word, grammar)
+
+
+def _is_part(word: str, grammar: Grammar) -> bool:
+    return any(singular in grammar.body or singular in grammar.thing_parts for singular in singulars(word))
 
 
 def _number(word: str, lexicon: Lexicon, grammar: Grammar) -> Number:
     if word in grammar.plural_only:
         return "plural"
-    return lexicon.number(word) if lexicon.canonical(word) is not None else "unknown"
+    if lexicon.canonical(word) is not None:
+        return lexicon.number(word)
+    return "plural" if _is_part(word, grammar) and is_plural_form(word) else "unknown"
 
 
 def verb_slip(sentence: Sequence[str], at: tuple[int, ...], size: int, number: Number) -> Iterator[str]:

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator
 
 from groundset.fpco.dialogue import FALSE_CLASSES, FIRST_FALSE_TURN, QUESTION_COUNT, Dialogue
 from groundset.fpco.edit_checks import class_fit, one_edit, truly_false
-from groundset.fpco.language_checks import gives_away, tautology
+from groundset.fpco.giveaway_checks import gives_away
 from groundset.fpco.reading import Read, read_dialogue, said
 from groundset.fpco.slip_checks import slips
+from groundset.fpco.tautology_checks import tautology
 from groundset.fpco.words import folded, same_case, same_word
 from groundset.verdicts import Verdict
 

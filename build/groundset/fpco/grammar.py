@@ -31,6 +31,7 @@ class Grammar:
         plural_only: Worn and other things that have no singular.
         body: Parts of a body.
         thing_parts: Parts of things.
+        surfaces: What has the color of the whole.
         measures: Words before "of" that measure or gather.
         singular: Words that only a singular follows.
         plural: Words that only a plural follows.
@@ -52,6 +53,7 @@ class Grammar:
     plural_only: frozenset[str]
     body: frozenset[str]
     thing_parts: frozenset[str]
+    surfaces: frozenset[str]
     measures: frozenset[str]
     singular: frozenset[str]
     plural: frozenset[str]
@@ -96,6 +98,7 @@ def load_grammar() -> Grammar:
         plural_only=frozenset(raw["worn"]["plural_only"]),
         body=frozenset(raw["body"]["parts"]),
         thing_parts=frozenset(raw["body"]["of_things"]),
+        surfaces=frozenset(raw["body"]["surfaces"]),
         measures=frozenset(raw["measures"]["words"]),
         singular=frozenset(raw["number"]["singular"]),
         plural=frozenset(raw["number"]["plural"]),
