@@ -22,7 +22,7 @@ def source(sha256: str, size: int = 10) -> dict[str, Any]:
 
 def test_a_lock_that_is_not_there_pins_nothing(tmp_path: Path) -> None:
     found = lock.read(tmp_path / "a.lock.json")
-    assert found.pins == {"sources": {}, "photographs": {}, "decisions": {}}
+    assert found.pins == {"sources": {}, "photographs": {}, "decisions": {}, "journals": {}}
     assert lock.unpinned(found, "sources", ["b", "a"]) == ["a", "b"]
 
 

@@ -16,6 +16,7 @@ from groundset.errors import DataError, Problem, UsageError
 from groundset.files import readable_json, write_atomic
 
 Pins = Mapping[str, Mapping[str, Any]]
+KINDS = ("sources", "photographs", "decisions", "journals")
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,11 @@ class Lock:
 
     Attributes:
         path: The lock file; it need not exist.
-        pins: `sources`, `photographs` and `decisions`, each name to its pin, of `schemas/lock.schema.json`.
+        pins: `sources`, `photographs`, `decisions` and `journals`, each name to its pin, of `schemas/lock.schema.json`.
     """
 
     path: Path
-    pins: Mapping[str, Pins] = field(default_factory=lambda: {"sources": {}, "photographs": {}, "decisions": {}})
+    pins: Mapping[str, Pins] = field(default_factory=lambda: {kind: {} for kind in KINDS})
 
 
 def read(path: Path) -> Lock:
@@ -48,7 +49,8 @@ def read(path: Path) -> Lock:
     problems = [Problem(str(path), "", where, message) for where, message in schema.errors("lock", pins)]
     if problems:
         raise UsageError(f"{path}: the lock is wrong; problems found: {len(problems)}", problems)
-    return Lock(path, pins)
+    # a lock that was written before there were journals has none
+    return Lock(path, {kind: pins.get(kind, {}) for kind in KINDS})
 
 
 def differences(lock: Lock, kind: str, found: Pins) -> list[Problem]:

@@ -14,6 +14,7 @@ from typing import Any
 from groundset import schema
 from groundset.errors import Problem, UsageError
 from groundset.licences import by_spdx, load_table
+from groundset.llm.config import config_of
 
 PATHS = (
     "annotations",
@@ -131,6 +132,27 @@ def _crossed_limits(content: Mapping[str, Any], file: str) -> list[Problem]:
     ]
 
 
+def _writer_problems(content: Mapping[str, Any], file: str) -> list[Problem]:
+    """What a schema cannot see of how language models are asked."""
+    writer = content.get("writer", {})
+    if writer.get("kind") != "llm":
+        return []
+    problems = []
+    checkers = [(f"$.writer.cross_checks[{place}]", table) for place, table in enumerate(writer["cross_checks"])]
+    for where, table in [("$.writer", writer), *checkers]:
+        try:
+            config_of(table)
+        except UsageError as error:
+            problems += [Problem(file, "", f"{where}{one.path[1:]}", one.message, one.hint) for one in error.problems]
+    if PurePosixPath(writer["journal"]).is_absolute():
+        told = f"{writer['journal']!r} is a path of one machine"
+        problems.append(Problem(file, "", "$.writer.journal", told, "give it relative to the manifest"))
+    if writer["journal"] in content["decisions"]["files"]:
+        told = f"{writer['journal']!r} is a decision file too"
+        problems.append(Problem(file, "", "$.writer.journal", told, "give the journal a name of its own"))
+    return problems
+
+
 def _published_problems(content: Mapping[str, Any], file: str) -> list[Problem]:
     problems = []
     if len(content["sources"]) > 1:
@@ -152,6 +174,7 @@ def _meaning_problems(content: Mapping[str, Any], file: str) -> list[Problem]:
             if leaves_folder(path):
                 problems.append(Problem(file, "", where, f"{path!r} leaves the source root", "give a path below it"))
     problems += _published_problems(content, file) if _is_published(content) else _crossed_limits(content, file)
+    problems += _writer_problems(content, file)
     for index, name in enumerate(content["decisions"]["files"]):
         if PurePosixPath(name).is_absolute():
             told = f"{name!r} is a path of one machine"

@@ -36,6 +36,8 @@ WRITERS = {
     "template": "groundset's template writer, a small grammar over label, place and measured colour",
     "published": "whoever made the published set; its records do not tell",
 }
+# the answers that the texts were made of, and the models that gave them
+JOURNAL, MODELS = "50_generate/journal.jsonl", "50_generate/models.json"
 UNITS = {"image": "images", "object": "objects", "dialogue": "dialogues", "item": "items", "sample": "samples"}
 
 
@@ -104,7 +106,6 @@ def facts(
         limits: Further limitations to tell, beside the manifest's.
     """
     config, card = inputs.config, inputs.config["card"]
-    writer = config.get("writer", {}).get("kind", "")
     return Facts(
         benchmark=config["benchmark"],
         name=config["name"],
@@ -130,20 +131,46 @@ def facts(
         funnel=funnel(stages, inputs.tables),
         strata=_strata(inputs, dialogues, "stratum"),
         statistics=tuple(_decision_counts(inputs).items()),
-        writer=WRITERS.get(writer, writer),
+        writer=_written_by(inputs),
         groundset_version=__version__,
         libraries=library_versions(),
     )
 
 
+def _written_by(inputs: Inputs) -> str:
+    """What wrote the texts, in words; empty where nothing was written."""
+    writer = inputs.config.get("writer", {})
+    if writer.get("kind", "") != "llm":
+        return WRITERS.get(writer.get("kind", ""), "")
+    models = msgspec.json.decode((inputs.work / MODELS).read_bytes())
+    asked = [table["model"] for table in (writer, *writer["cross_checks"])]
+    told = []
+    for row in sorted(models, key=lambda row: asked.index(row["model"])):
+        served = [name for name in row["served"] if name != row["model"]]
+        answered = f", which answered as {', '.join(served)}" if served else ""
+        told.append(f"{row['model']} at {row['base_url']}{answered} (prompts {', '.join(row['prompts'])})")
+    first = told[0] if told else f"{writer['model']} at {writer['base_url']}"
+    how = (
+        "It was given the photograph and the target's label and box; what broke a hard check went back to it with the "
+        f"name of the rule, at most {writer['mends']} times, and was set aside after that"
+    )
+    others = f". Whether what is described can be seen was asked of {'; '.join(told[1:])}" if told[1:] else ""
+    return f"the language model {first}. {how}{others}."
+
+
 def _digests(inputs: Inputs) -> tuple[dict[str, Any], dict[str, str | None]]:
-    """Digests of what was imported and decided, and the files they were taken from."""
+    """Digests of what was imported, decided and answered, and the files they were taken from."""
     paths = sorted(path for path in (inputs.work / "10_import").glob("*.parquet") if path.stem != "flagged")
     paths += [inputs.work / stage / "decisions.jsonl" for stage in ("45_screen", "60_review")]
+    by_model = [JOURNAL, MODELS] if inputs.config.get("writer", {}).get("kind") == "llm" else []
+    paths += [inputs.work / name for name in by_model]
     found = {path.relative_to(inputs.work).as_posix(): sha256_file(path) for path in paths}
     imported = {name: digest for name, digest in found.items() if name.startswith("10_import/")}
-    decided = {name: digest for name, digest in found.items() if name not in imported}
-    return {"imported": imported, "decisions": decided}, {f"work:{name}": digest for name, digest in found.items()}
+    decided = {name: digest for name, digest in found.items() if name.endswith("/decisions.jsonl")}
+    digests = {"imported": imported, "decisions": decided}
+    if by_model:
+        digests["journals"] = {JOURNAL: found[JOURNAL]}
+    return digests, {f"work:{name}": digest for name, digest in found.items()}
 
 
 def _decision_counts(inputs: Inputs) -> dict[str, int]:

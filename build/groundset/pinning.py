@@ -40,12 +40,30 @@ def _pin(place: Place, kind: str, found: lock.Pins, say: Say, *, locked: bool, r
         say(f"pinned {fresh} {kind} in {after.path.name}")
 
 
+def _journal(place: Place) -> str:
+    """The manifest's name of the exported journal; empty if no language model writes."""
+    return str(place.manifest.content.get("writer", {}).get("journal", ""))
+
+
+def pins_journal(place: Place) -> bool:
+    """Whether the lock pins the exported journal."""
+    return _journal(place) in lock.read(place.manifest.lock_path).pins["journals"]
+
+
+def _journal_pin(place: Place) -> dict[str, dict[str, Any]]:
+    name = _journal(place)
+    digest = sha256_if_there(place.manifest.path.parent / name) if name else None
+    return {name: {"sha256": digest}} if digest else {}
+
+
 def pin_stage(place: Place, stage: Stage, say: Say, *, locked: bool, repin: bool) -> None:
-    """Pins what a stage that is up to date has read; generated sources are not pinned.
+    """Pins what a stage that is up to date has read; of generated sources nothing but what a model was paid for.
 
     Raises:
         DataError: Something is pinned otherwise and `repin` is not set, or not pinned and `locked` is.
     """
+    if stage.name == "70_validate":
+        _pin(place, "journals", _journal_pin(place), say, locked=locked, repin=repin)
     if place.manifest.is_generated:
         return
     receipt = read_receipt(place, stage.name)
@@ -118,12 +136,20 @@ def _set_problems(place: Place, source: Mapping[str, Any], pinned: lock.Lock) ->
 
 
 def refuse_changed(place: Place) -> None:
-    """Refuses sources and decision files that differ from their pins before anything reads them.
+    """Refuses sources, decision files and journals that differ from their pins before anything reads them.
 
     Raises:
         DataError: Some differ; names each of them.
     """
     pinned = lock.read(place.manifest.lock_path)
+    problems = lock.differences(pinned, "journals", _journal_pin(place))
+    if not place.manifest.is_generated:
+        problems += _changed_problems(place, pinned)
+    if problems:
+        raise DataError(f"{len(problems)} pinned files have changed", problems)
+
+
+def _changed_problems(place: Place, pinned: lock.Lock) -> list[Problem]:
     sources: dict[str, dict[str, Any]] = {}
     for source in place.manifest.content["sources"]:
         sources |= source_files.pinned(source, place.source_root, pinned.pins["sources"])
@@ -137,5 +163,4 @@ def refuse_changed(place: Place) -> None:
         for source in place.manifest.content["sources"]:
             if source["name"] in pinned.pins["sources"]:
                 problems += _set_problems(place, source, pinned)
-    if problems:
-        raise DataError(f"{len(problems)} pinned files have changed", problems)
+    return problems

@@ -28,6 +28,8 @@ from groundset.miniworld.write import write_world
 from groundset.schema_types import arrow_schema
 from groundset.shortfalls import Filled
 from groundset.stage import (
+    NOBODY,
+    Asking,
     Output,
     Place,
     Records,
@@ -55,12 +57,14 @@ class Options:
         only: The one stage to run; empty for all.
         locked: Refuse to add a pin.
         repin: Replace pins that differ.
+        asking: How a language model may be asked.
     """
 
     to: str = ""
     only: str = ""
     locked: bool = False
     repin: bool = False
+    asking: Asking = NOBODY
 
 
 def place_of(manifest: Manifest, work: Path | None) -> Place:
@@ -129,7 +133,8 @@ def _step(place: Place, stage: Stage, options: Options, say: Say) -> Output | No
     if missing:
         needed = sorted({table.partition("/")[0] for table in missing})
         raise UsageError(f"{stage.name} reads what {', '.join(needed)} writes, which has not been done")
-    output = run(place, stage)
+    is_pinned = not options.repin and pinning.pins_journal(place)
+    output = run(place, stage, replace(options.asking, is_pinned=is_pinned))
     for verdict in output.verdicts:
         if verdict.kind == "decision":
             say(f"{stage.name}: decision {verdict.record_id} is not applied: {verdict.detail}")
@@ -289,7 +294,7 @@ def build(manifest: Manifest, work: Path | None, options: Options, say: Say) -> 
             # else other people's photographs would be credited as our drawings
             told = f"the manifest is for groundset's own drawings, and {root} holds none (no {TRUTH})"
             raise UsageError(f"{manifest.path} $.source_root: {told}; use a manifest with kind = folder")
-        if not manifest.is_generated and not options.repin:
+        if not options.repin:
             pinning.refuse_changed(place)
         if options.only:
             _require_earlier(place, stages[0])

@@ -48,6 +48,28 @@ SOURCE_SUFFIXES = {".py", ".toml", ".md", ".txt", ".json"}
 
 
 @dataclass(frozen=True)
+class Asking:
+    """How a stage may ask an outside service; by default it may not.
+
+    Attributes:
+        offline: Ask nobody.
+        plan: Only say what would have to be paid.
+        confirmed: Ask, however much it is.
+        is_pinned: The lock pins what was answered: nothing may be added.
+        passing: Shows a line until the next one; an empty one takes it away.
+    """
+
+    offline: bool = True
+    plan: bool = False
+    confirmed: bool = False
+    is_pinned: bool = False
+    passing: Callable[[str], None] = lambda line: None
+
+
+NOBODY = Asking()
+
+
+@dataclass(frozen=True)
 class Inputs:
     """All that a stage may read.
 
@@ -57,6 +79,7 @@ class Inputs:
         source_root: Folder of the source files.
         manifest_folder: Folder that decision files are relative to.
         work: Work folder, for a stage that passes on what earlier ones wrote.
+        asking: How outside services may be asked.
     """
 
     config: Mapping[str, Any]
@@ -64,6 +87,7 @@ class Inputs:
     source_root: Path
     manifest_folder: Path
     work: Path
+    asking: Asking = NOBODY
 
 
 @dataclass(frozen=True)
@@ -254,13 +278,14 @@ def account(stage: Stage, output: Output) -> dict[str, Any]:
     return accounts
 
 
-def _read_inputs(place: Place, stage: Stage) -> Inputs:
+def _read_inputs(place: Place, stage: Stage, asking: Asking) -> Inputs:
     return Inputs(
         config=place.manifest.section(*stage.config),
         tables={table: read_table(place, table) for table in stage.reads},
         source_root=place.source_root,
         manifest_folder=place.manifest.path.parent,
         work=place.work,
+        asking=asking,
     )
 
 
@@ -301,7 +326,7 @@ def _write_waiting(place: Place, name: str, output: Output) -> None:
         not_applied_path(place, name).unlink(missing_ok=True)
 
 
-def run(place: Place, stage: Stage) -> Output:
+def run(place: Place, stage: Stage, asking: Asking = NOBODY) -> Output:
     """Runs one stage through the corridor and leaves its folder with a receipt, or its queue and no receipt.
 
     Raises:
@@ -309,7 +334,7 @@ def run(place: Place, stage: Stage) -> Output:
     """
     started = time.monotonic()
     expected = _expected(place, stage)
-    output = stage.run(_read_inputs(place, stage))
+    output = stage.run(_read_inputs(place, stage, asking))
     if output.waiting:
         _write_waiting(place, stage.name, output)
         return output

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +14,46 @@ import typer
 from groundset import benchmarks, runner
 from groundset import manifest as manifests
 from groundset.cli import talk
+from groundset.errors import UsageError, WaitingForPeopleError
+from groundset.fpco import llm_plan
+from groundset.fpco.llm_plan import Unpaid, UnpaidError
+from groundset.manifest import Manifest
 from groundset.shortfalls import short
-from groundset.stage import read_receipt
+from groundset.stage import Asking, queue_path, read_receipt
+
+WRITING = "50_generate"
+
+Plan = tuple[Unpaid, ...]
+
+
+def _unpaid(manifest: Manifest, work: Path | None, options: runner.Options, say: Callable[[str], None]) -> Plan:
+    """What would have to be paid: whatever stands before it is built, and nobody is asked."""
+    if options.to or options.only or options.asking.offline:
+        raise UsageError("--plan goes with none of --to, --only and --offline")
+    if manifest.content.get("writer", {}).get("kind") != "llm":
+        return ()
+    last = [stage.name for stage in benchmarks.stages(manifest) if stage.cause][-1]
+    try:
+        runner.build(manifest, work, replace(options, to=last), say)
+    except UnpaidError as unpaid:
+        return unpaid.plan
+    except WaitingForPeopleError:
+        place, names = runner.place_of(manifest, work), [stage.name for stage in benchmarks.stages(manifest)]
+        # a review that waits has all texts before it; what waits before them leaves open how many there will be
+        if any(queue_path(place, name).is_file() for name in names[: names.index(WRITING)]):
+            raise
+    return ()
+
+
+def _print_plan(plan: Plan, *, as_json: bool) -> None:
+    count = llm_plan.requests(plan)
+    if as_json:
+        talk.print_json({"requests": asdict(count), "models": [asdict(row) for row in plan]})
+        return
+    note = " (an item that is set aside may give way to another, which is not counted)" if plan else ""
+    typer.echo(f"{count} requests are still to be paid{note}")
+    for line in llm_plan.told(plan):
+        typer.echo(line)
 
 
 def build(
@@ -24,12 +64,20 @@ def build(
     sources: Annotated[Path | None, typer.Option(help=talk.SOURCES_HELP)] = None,
     locked: Annotated[bool, typer.Option("--locked", help="Refuse to add a pin to the lock.")] = False,
     repin: Annotated[bool, typer.Option("--repin", help="Replace pins that differ from what is found.")] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Ask no language model; go by its journal alone.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Only say what would have to be paid to a model.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Pay a model, however much it is.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help=talk.JSON_HELP)] = False,
 ) -> None:
     """Build a release from a manifest; what is up to date is not done again."""
     checked = manifests.read(manifest, sources)
-    options = runner.Options(to=to, only=only, locked=locked, repin=repin)
-    place = runner.build(checked, work, options, talk.sayer())
+    with talk.live() as (say, passing):
+        asking = Asking(offline=offline, plan=plan, confirmed=yes, passing=passing)
+        options = runner.Options(to=to, only=only, locked=locked, repin=repin, asking=asking)
+        if plan:
+            _print_plan(_unpaid(checked, work, options, say), as_json=as_json)
+            return
+        place = runner.build(checked, work, options, say)
     done = [stage.name for stage in benchmarks.stages(checked) if read_receipt(place, stage.name)]
     release = place.work / "80_package" / "release"
     finished = "80_package" in done and not (to or only)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -40,3 +41,11 @@ def boxes_px(objects: Mapping[str, list[Row]], sizes: Mapping[str, Row]) -> dict
             row["object_id"]: box_px(row["bbox_xyxy"], (row["frame_width"], row["frame_height"]), size) for row in rows
         }
     return boxes
+
+
+def photograph_folders(inputs: Inputs) -> dict[str, Path]:
+    """Image id to the folder its photograph lies in."""
+    folders = {source["name"]: inputs.source_root / source["images"] for source in inputs.config["sources"]}
+    images = inputs.tables["10_import/images"]
+    names = zip(images["image_id"].to_pylist(), images["source_name"].to_pylist(), strict=True)
+    return {image_id: folders[name] for image_id, name in names}

@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 from PIL import Image
 
+from groundset.fpco import llm_writing
 from groundset.fpco.checks import check
 from groundset.fpco.dialogue import Dialogue, to_record
-from groundset.fpco.joins import boxes_px, objects_of, rows_by
+from groundset.fpco.joins import boxes_px, objects_of, photograph_folders, rows_by
 from groundset.fpco.shown import Box
 from groundset.fpco.template_writer import SceneObject, WriterInput, write
 from groundset.schema_types import arrow_schema
@@ -45,14 +46,6 @@ def _writer_input(row: Row, item: Row, objects: list[Row], boxes: Mapping[str, B
     )
 
 
-def _folders(inputs: Inputs) -> dict[str, Path]:
-    """Image id to the folder its photograph lies in."""
-    folders = {source["name"]: inputs.source_root / source["images"] for source in inputs.config["sources"]}
-    images = inputs.tables["10_import/images"]
-    names = zip(images["image_id"].to_pylist(), images["source_name"].to_pylist(), strict=True)
-    return {image_id: folders[name] for image_id, name in names}
-
-
 def _write_one(scene: WriterInput, path: Path, seed: str) -> Dialogue | Verdict:
     with Image.open(path) as photograph:
         pixels = np.asarray(photograph.convert("RGB"))
@@ -68,10 +61,12 @@ def item_verdict(item_id: str, prefix: str, verdicts: list[Verdict]) -> Verdict:
 
 def generate(inputs: Inputs) -> Output:
     """Writes a dialogue for every screened item; what is declined or fails a check is a verdict on the item."""
+    if inputs.config["writer"]["kind"] == "llm":
+        return llm_writing.generate(inputs)
     rows = inputs.tables["45_screen/kept"].to_pylist()
     items = rows_by(inputs.tables["45_screen/items"], "item_id")
     sizes = rows_by(inputs.tables["40_images/photographs"], "image_id")
-    objects, folders = objects_of(inputs, {row["image_id"] for row in rows}), _folders(inputs)
+    objects, folders = objects_of(inputs, {row["image_id"] for row in rows}), photograph_folders(inputs)
     boxes = boxes_px(objects, sizes)
     jobs = []
     for row in rows:

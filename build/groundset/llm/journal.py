@@ -269,6 +269,15 @@ class Journal:
         with told(self.path):
             return Spent(*self._reader.execute(query).fetchone())
 
+    def spent_by_model(self) -> dict[str, Spent]:
+        """The same by model, sorted."""
+        query = (
+            "SELECT json_extract(CAST(request AS TEXT), '$.model') AS model, count(*), sum(prompt_tokens), "
+            "sum(completion_tokens) FROM receipts JOIN requests USING (key) GROUP BY model ORDER BY model"
+        )
+        with told(self.path):
+            return {model: Spent(*counts) for model, *counts in self._reader.execute(query)}
+
 
 def _receipt(entry: Entry) -> tuple[str, int, str, float, int, int, int]:
     received = entry.received

@@ -9,7 +9,7 @@ them: they never enter a release.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +24,22 @@ from groundset.llm.request import key_of
 Row = tuple[str, bytes, Sequence[tuple[int, bytes]]]
 
 
+def lines(journal: Journal, keys: Collection[str] | None = None) -> Iterator[bytes]:
+    """The lines of a journal's file; of those keys alone if some are given."""
+    for key, request, answers in journal.rows():
+        if keys is None or key in keys:
+            # canonical already, and "answers" < "key" < "request"
+            yield b'{"answers":[%b],"key":"%b","request":%b}\n' % (b",".join(answers), key.encode(), request)
+
+
 def export(journal: Journal, path: Path) -> int:
     """Writes a journal's file, whole or not at all; returns how many questions it holds."""
     temporary = path.with_name(f".{path.name}.tmp")
     count = 0
     try:
         with temporary.open("wb") as file:
-            for key, request, answers in journal.rows():
-                # canonical already, and "answers" < "key" < "request"
-                file.write(b'{"answers":[%b],"key":"%b","request":%b}\n' % (b",".join(answers), key.encode(), request))
+            for line in lines(journal):
+                file.write(line)
                 count += 1
             file.flush()
             os.fsync(file.fileno())

@@ -1,0 +1,347 @@
+# SPDX-FileCopyrightText: groundset contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Whole builds whose questions come over HTTP: from a scripted server that knows the template writer's texts."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import re
+import shutil
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from groundset import manifest as manifests
+from groundset import runner
+from groundset.cli.main import run
+from groundset.files import sha256_bytes, sha256_file
+from groundset.fpco import writing
+from groundset.fpco.dialogue import Dialogue
+from groundset.fpco.joins import boxes_px, objects_of, rows_by
+from groundset.fpco.template_writer import write
+from groundset.release.verify import verify
+from groundset.stage import Inputs, read_table
+
+ROOT = Path(__file__).parents[2]
+KEY_ENV, PLANTED = "GROUNDSET_TEST_KEY", "planted-0123456789-abcdefghij"
+MAX_TOKENS = 900
+
+MODEL = """\
+api = "chat"
+base_url = "{url}"
+model = "{model}"
+parameters = {{ temperature = 0.5 }}
+max_tokens_name = "max_completion_tokens"
+max_tokens = 900
+longest_side_px = 0
+jpeg_quality = 90
+max_tokens_limit = 3600
+attempts = 2
+key_env = "GROUNDSET_TEST_KEY"
+concurrency = 8
+requests_per_minute = 0
+tokens_per_minute = 0
+connect_timeout_s = 20
+request_timeout_s = 60
+failures = 4
+failed_requests = 3
+first_wait_s = 0.01
+max_wait_s = 0.05
+max_retry_after_s = 60
+"""
+
+
+def writer_table(url: str, checker: str = "", limit: int = 10_000) -> str:
+    told = f"""\
+[writer]
+kind = "llm"
+{MODEL.format(url=url, model="writer-1")}mends = 1
+location_with_place = true
+journal = "answers.jsonl"
+max_paid_requests = {limit}
+"""
+    if not checker:
+        return told + "cross_checks = []\n"
+    return told + f"\n[[writer.cross_checks]]\n{MODEL.format(url=url, model=checker)}"
+
+
+def write_manifest(folder: Path, writer: str, **changes: Any) -> Path:
+    text = (ROOT / "manifests/demo/fpco-dialog.toml").read_text("utf-8")
+    text = text.replace('[writer]\nkind = "template"\n', f"{writer}\n")
+    for key, value in {"scenes_per_cell": 3, "per_cell": 1, **changes}.items():
+        text, count = re.subn(rf"(?m)^{key} = .*$", f"{key} = {value}", text)
+        assert count == 1, key
+    folder.mkdir(exist_ok=True)
+    path = folder / "fpco.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the server knows of a photograph: the item that it serves, its false class, and the texts about it."""
+
+    item_id: str
+    false_class: str
+    dialogue: Dialogue | None
+
+
+def texts(world: Path, tmp_path: Path) -> dict[str, Known]:
+    """sha256 of each photograph that serves a cell to what the template writer says of it."""
+    manifest = manifests.read(write_manifest(tmp_path / "template", '[writer]\nkind = "template"\n'), world)
+    place = runner.build(manifest, tmp_path / "template-work", runner.Options(to="30_stratify"), lambda line: None)
+    tables = {name: read_table(place, name) for name in ("10_import/images", "10_import/objects")}
+    inputs = Inputs(manifest.content, tables, world, tmp_path, tmp_path)
+    items = rows_by(read_table(place, "20_filter/kept"), "item_id")
+    images = rows_by(tables["10_import/images"], "image_id")
+    known = {}
+    for row in read_table(place, "30_stratify/kept").to_pylist():
+        item, path = items[row["item_id"]], world / "coco/images" / images[row["image_id"]]["file_name"]
+        try:
+            with Image.open(path) as photograph:
+                pixels = np.asarray(photograph.convert("RGB"))
+        except OSError:
+            # one of those that 40_images rejects
+            continue
+        size = {"width": pixels.shape[1], "height": pixels.shape[0]}
+        objects = objects_of(inputs, {row["image_id"]})
+        boxes = boxes_px(objects, {row["image_id"]: size})
+        scene = writing._writer_input(row, item, objects[row["image_id"]], boxes[row["image_id"]], size)
+        made = write(scene, pixels, "any")
+        dialogue = made if isinstance(made, Dialogue) else None
+        known[sha256_file(path)] = Known(row["item_id"], scene.false_class, dialogue)
+    return known
+
+
+def photograph_of(body: dict[str, Any]) -> str:
+    for message in body["messages"]:
+        for part in message["content"] if isinstance(message["content"], list) else ():
+            if part["type"] == "image_url":
+                return sha256_bytes(base64.b64decode(part["image_url"]["url"].partition(",")[2]))
+    raise AssertionError("the request has no photograph")
+
+
+FAULTS = ("mended", "never_right", "refused", "truncated", "filtered", "false_mended", "broken")
+
+
+def faults_of(known: dict[str, Known]) -> dict[str, str]:
+    """What goes wrong with each photograph, however often and when it is asked about; with half of them nothing."""
+    told = sorted(sha256 for sha256, one in known.items() if one.dialogue is not None)
+    return {sha256: FAULTS[place // 2 % len(FAULTS)] if place % 2 else "none" for place, sha256 in enumerate(told)}
+
+
+def questions_of(told: Dialogue) -> dict[str, Any]:
+    rows = [{"id": row.id, "content": row.content} for row in told.questions]
+    return {"target_description": told.target_description, "questions": rows}
+
+
+def falsified_of(told: Dialogue) -> dict[str, Any]:
+    rows = [{"id": row.id, "modified": row.modified} for row in told.questions if row.id >= 4]
+    return {"modified_target_description": told.modified_target_description, "questions": rows}
+
+
+class Writer:
+    """The script: answers by photograph, form and what went before alone, so that kills and order change nothing."""
+
+    def __init__(self, server: Any, known: dict[str, Known]) -> None:
+        self.server, self.known, self.faults = server, known, faults_of(known)
+        self.dice = random.Random(7)
+        self.answered: Counter[str] = Counter()
+        self.delay_s = 0.0
+        self.busy = 0.0
+
+    def __call__(self, question: str, number: int, body: dict[str, Any]) -> Any:
+        if self.dice.random() < self.busy:
+            return self.server.error(429, retry_after="0.02")
+        reply = self.reply(body)
+        self.answered[json.dumps(body, sort_keys=True)] += 1
+        return replace(reply, delay_s=self.delay_s)
+
+    def reply(self, body: dict[str, Any]) -> Any:
+        sha256 = photograph_of(body)
+        told, fault = self.known[sha256].dialogue, self.faults.get(sha256, "none")
+        form, is_again = body["response_format"]["json_schema"]["name"], len(body["messages"]) > 1
+        if form == "fpco_presence":
+            # the other model is wrong of some
+            return self.server.reply(content=json.dumps({"answer": ("yes", "no", "unsure")[int(sha256[0], 16) % 3]}))
+        if told is None or fault == "refused":
+            return self.server.reply(refusal="I would rather not.")
+        if fault == "filtered":
+            return self.server.reply(content="", finish="content_filter")
+        if fault == "broken":
+            return self.server.reply(content='{"target_description": "the')
+        if fault == "truncated" and body["max_completion_tokens"] == MAX_TOKENS:
+            return self.server.reply(content='{"target_description": "the', finish="length")
+        answer = questions_of(told) if form == "fpco_questions" else falsified_of(told)
+        if form == "fpco_questions" and fault == "mended" and not is_again:
+            answer["questions"][1]["content"] = "Is it there?"
+        if form == "fpco_false_premise" and (fault == "never_right" or (fault == "false_mended" and not is_again)):
+            answer["questions"][2]["modified"] = "Is it there?"
+        return self.server.reply(content=json.dumps(answer))
+
+
+@pytest.fixture(scope="module")
+def known(small_world: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Known]:
+    return texts(small_world, tmp_path_factory.mktemp("known"))
+
+
+@pytest.fixture
+def writer(server: Any, known: dict[str, Known], monkeypatch: pytest.MonkeyPatch) -> Writer:
+    monkeypatch.setenv(KEY_ENV, PLANTED)
+    server.script = Writer(server, known)
+    return server.script  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def manifest(server: Any, tmp_path: Path) -> Path:
+    return write_manifest(tmp_path / "m", writer_table(server.url, "checker-1"))
+
+
+def sums(work: Path) -> str:
+    return (work / "80_package/release/SHA256SUMS").read_text("utf-8")
+
+
+def build(manifest: Path, work: Path, world: Path, *more: str) -> int:
+    return run(["build", str(manifest), "--work", str(work), "--sources", str(world), *more])
+
+
+def rows(work: Path, table: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = pq.read_table(work / f"{table}.parquet").to_pylist()
+    return found
+
+
+def receipt(work: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((work / "50_generate/receipt.json").read_bytes())
+    return found
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def test_a_build_with_faults_ends_in_a_release_and_accounts_for_all(
+    writer: Writer, known: dict[str, Known], manifest: Path, small_world: Path, tmp_path: Path
+) -> None:
+    work = tmp_path / "work"
+    writer.busy = 0.1
+    assert build(manifest, work, small_world) == 0
+    assert verify(work / "80_package/release") == []
+    by_item = {one.item_id: (one, writer.faults.get(sha256, "none")) for sha256, one in known.items()}
+    kept = {row["item_id"]: row for row in rows(work, "50_generate/kept")}
+    rejected = {row["record_id"]: row for row in rows(work, "50_generate/rejected")}
+    assert kept
+    assert set(kept) | set(rejected) == {row["item_id"] for row in rows(work, "45_screen/kept")}
+    wanted = {
+        "never_right": "check_modified_description_missing",
+        "refused": "writer_refused",
+        "filtered": "writer_filtered",
+        "broken": "writer_schema_breaking",
+    }
+    for item_id in (*kept, *rejected):
+        one, fault = by_item[item_id]
+        rule = "writer_refused" if one.dialogue is None else wanted.get(fault, "")
+        assert (rejected[item_id]["rule"] if item_id in rejected else "") == rule, fault
+        if not rule and one.dialogue is not None:
+            assert kept[item_id]["target_description"] == one.dialogue.target_description
+    # both kinds of answers that are mended, and the truncated one, were among them
+    assert {fault for _, fault in map(by_item.get, kept)} >= {"none", "mended", "false_mended", "truncated"}
+    assert {row["rule"] for row in rejected.values()} == set(wanted.values())
+
+
+def test_what_is_set_aside_keeps_its_history_and_gives_way_to_others(
+    writer: Writer, manifest: Path, small_world: Path, tmp_path: Path
+) -> None:
+    work = tmp_path / "work"
+    assert build(manifest, work, small_world) == 0
+    rejected = rows(work, "50_generate/rejected")
+    history = lines(work / "50_generate/set_aside.jsonl")
+    assert [row["item_id"] for row in history] == sorted(row["record_id"] for row in rejected)
+    (never, *_) = [row for row in history if row["rule"] == "check_modified_description_missing"]
+    asked = [(step["asked"], step["outcome"], bool(step["faults"])) for step in never["steps"]]
+    assert asked == [("questions", "answered", False), *[("false_premise", "answered", True)] * 2]
+    keys = {line["key"] for line in lines(work / "50_generate/journal.jsonl")}
+    assert {step["key"] for row in history for step in row["steps"]} <= keys
+    strata = Counter(row["stratum"] for row in rows(work, "45_screen/kept"))
+    assert max(strata.values()) > 1, "nothing was refilled"
+
+
+def test_other_models_flag_and_decide_nothing(
+    server: Any, writer: Writer, manifest: Path, small_world: Path, tmp_path: Path
+) -> None:
+    work = tmp_path / "work"
+    assert build(manifest, work, small_world) == 0
+    flagged = [row for row in rows(work, "50_generate/flagged") if row["rule"].startswith("crosscheck_")]
+    assert {row["rule"] for row in flagged} == {
+        *("crosscheck_true_absent", "crosscheck_true_unsure"),
+        *("crosscheck_false_present", "crosscheck_false_unsure"),
+    }
+    assert {row["kind"] for row in flagged} == {"dialogue"}
+    assert all(row["detail"].startswith('checker-1 on "the ') for row in flagged)
+    # each draft was asked about twice, and without what to expect
+    asked = [one.body for one in server.asked if one.body["model"] == "checker-1"]
+    assert len(asked) == 2 * len(rows(work, "50_generate/kept"))
+    assert not any("false premise" in json.dumps(body) for body in asked)
+
+
+def test_the_release_tells_model_prompts_and_answers_and_no_time(
+    writer: Writer, manifest: Path, small_world: Path, tmp_path: Path
+) -> None:
+    work = tmp_path / "work"
+    assert build(manifest, work, small_world) == 0
+    release = work / "80_package/release"
+    record = json.loads((release / "manifest.json").read_bytes())
+    told = record["facts"]["writer"]
+    assert re.match(r"the language model writer-1 at http://127\.0\.0\.1:\d+/v1, which answered as served-1", told)
+    assert "questions-1" in told
+    assert "checker-1" in told
+    assert told in (release / "README.md").read_text("utf-8")
+    assert json.loads((release / "croissant.json").read_bytes())["rai:machineAnnotationTools"] == [told]
+    used = sha256_file(work / "50_generate/journal.jsonl")
+    assert record["digests"]["journals"] == {"50_generate/journal.jsonl": used}
+    assert {row["writer"] for row in rows(work, "70_validate/dialogues")} == {"llm"}
+    paid = receipt(work)["facts"]["paid"]
+    assert paid["writer-1"]["answers"] + paid["checker-1"]["answers"] == writer.answered.total()
+    assert paid["writer-1"]["prompt_tokens"] == 11 * paid["writer-1"]["answers"]
+    assert "began" not in (manifest.parent / "answers.jsonl").read_text("utf-8")
+
+
+def test_a_fresh_clone_rebuilds_offline_without_server_and_key(
+    server: Any,
+    writer: Writer,
+    manifest: Path,
+    small_world: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert build(manifest, tmp_path / "work", small_world) == 0
+    clone = Path(shutil.copytree(manifest.parent, tmp_path / "clone")) / manifest.name
+    monkeypatch.delenv(KEY_ENV)
+    asked = len(server.asked)
+    assert build(clone, tmp_path / "again", small_world, "--offline", "--locked") == 0
+    assert sums(tmp_path / "again") == sums(tmp_path / "work")
+    # nor does a build that might ask
+    assert build(clone, tmp_path / "third", small_world, "--locked") == 0
+    assert sums(tmp_path / "third") == sums(tmp_path / "work")
+    assert len(server.asked) == asked
+    assert (clone.parent / "answers.jsonl").read_bytes() == (manifest.parent / "answers.jsonl").read_bytes()
+
+
+def test_the_key_is_in_nothing_that_a_build_leaves_or_says(
+    writer: Writer, manifest: Path, small_world: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    work = tmp_path / "work"
+    assert build(manifest, work, small_world) == 0
+    said = capfd.readouterr()
+    files = [path for folder in (work, manifest.parent) for path in folder.rglob("*") if path.is_file()]
+    assert len(files) > 50
+    assert [path for path in files if PLANTED.encode() in path.read_bytes()] == []
+    assert PLANTED not in said.out + said.err
+    assert "base64" not in said.out + said.err
