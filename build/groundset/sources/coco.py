@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from groundset import arrow_columns, licences
 from groundset.errors import DataError, Problem
-from groundset.sources import box_checks, coco_file, integer_keys, json_faults
+from groundset.sources import box_checks, coco_file, coco_halves, integer_keys, json_faults
 from groundset.sources.coco_captions import read_captions
 from groundset.sources.coco_file import Annotations, Category, Image, LicenceEntry
 from groundset.sources.imported import (
@@ -254,7 +254,7 @@ def _read_file(path: Path, images_folder: Path | None) -> tuple[coco_file.Surrou
     if images_folder is not None and not images_folder.is_dir():
         problems.append(Problem(str(images_folder), "", "", "is no folder", "it should hold the source's photographs"))
     try:
-        content = coco_file.read_instances(path)
+        content = coco_halves.read_instances(path)
     except DataError as error:
         raise DataError(error.summary, [*error.problems, *problems]) from None
     if problems:

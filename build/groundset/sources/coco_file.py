@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import msgspec
 import numpy as np
@@ -27,7 +27,6 @@ from groundset.sources import json_faults, json_keys, json_pieces
 # small enough for a processor's cache with all that is made of it
 PIECE_BYTES = 1 << 18
 
-Record = TypeVar("Record")
 Part = TypeVar("Part")
 
 # ids are kept as text, but one that fits no 64-bit integer is a slip
@@ -181,8 +180,11 @@ def read_instances(path: Path) -> tuple[Surroundings, Annotations]:
     Raises:
         DataError: The file cannot be read or is no instances file.
     """
-    kind = _Kind("instances", "sources/coco_instances", _InstancesFile, _no_instances, _usual_rows)
-    content, parts = _read(path, kind, list[Annotation], columns, _occurrences)
+    return checked(path, *_read(path, INSTANCES))
+
+
+def checked(path: Path, content: Surroundings, parts: Sequence[Annotations]) -> tuple[Surroundings, Annotations]:
+    """The content, if its ids of categories and licences each mean one thing; else raises DataError."""
     problems = _ambiguous(path, "categories", content.categories) + _ambiguous(path, "licenses", content.licenses)
     if problems:
         raise DataError(f"{path} cannot be read as COCO instances", problems)
@@ -195,18 +197,31 @@ def read_captions(path: Path) -> list[Caption]:
     Raises:
         DataError: The file cannot be read or is no captions file.
     """
-    kind = _Kind("captions", "sources/coco_captions", _CaptionsFile, _no_captions, None)
-    _, parts = _read(path, kind, list[Caption], list, _occurrences_of_fields)
+    _, parts = _read(path, CAPTIONS)
     return [row for part in parts for row in part]
 
 
 @dataclass(frozen=True)
-class _Kind:
-    """One kind of file: its name, its schema, its outermost object, what tells another kind, and a quick way."""
+class Kind(Generic[Part]):
+    """One kind of file.
+
+    Attributes:
+        name: What to call it.
+        schema: Its schema.
+        outline: Its outermost object.
+        records: What its annotations are decoded as.
+        keep: What is kept of decoded annotations.
+        occurrences: How many of the annotations that were kept have each key.
+        hint: Tells another kind of file that is taken for it.
+        usual: A quick way to decode annotations of the publisher's form.
+    """
 
     name: str
     schema: str
     outline: Any
+    records: Any
+    keep: Callable[[Any], Part]
+    occurrences: Callable[[Part], dict[str, int]]
     hint: Callable[[Any], str]
     usual: Callable[[memoryview], list[Any] | None] | None
 
@@ -249,45 +264,50 @@ def _cut_out(document: bytes | bytearray, array: msgspec.Raw) -> bytes | bytearr
     return document[:at] + b"[]" + document[at + len(memoryview(array)) :]
 
 
-def _read(
-    path: Path,
-    kind: _Kind,
-    records: type[list[Record]],
-    keep: Callable[[list[Record]], Part],
-    occurrences: Callable[[Part], dict[str, int]],
-) -> tuple[Surroundings, list[Part]]:
-    """The document without its annotations, and what is kept of these."""
-    json_faults.require_file(path)
-    schema = load(kind.schema)
-    parts: list[Part] = []
-    decoder = msgspec.json.Decoder(records)
-
+def taker(kind: Kind[Part], parts: list[Part]) -> Callable[[memoryview], None]:
+    """Adds what is kept of each piece to the parts; raises a ValueError before that if the piece is at fault."""
+    annotations = load(kind.schema)["properties"]["annotations"]
+    decoder = msgspec.json.Decoder(kind.records)
     usual = kind.usual
 
     def take(piece: memoryview) -> None:
         nonlocal usual
         rows = usual(piece) if usual else None
         if rows is not None:
-            parts.append(keep(rows))
+            parts.append(kind.keep(rows))
             return
-        part = keep(decoder.decode(piece))
+        part = kind.keep(decoder.decode(piece))
         # one record of another form is hardly ever alone
         usual = None
-        _require_single_keys(piece, schema["properties"]["annotations"], occurrences(part))
+        _require_single_keys(piece, annotations, kind.occurrences(part))
         parts.append(part)
 
-    rest = json_pieces.each_piece(path, "annotations", take, PIECE_BYTES)
-    if rest is not None:
-        with contextlib.suppress(msgspec.MsgspecError, RecursionError, ValueError):
-            outline = msgspec.json.decode(rest.document, type=kind.outline)
-            if bytes(outline.annotations) == msgspec.json.encode(rest.stand_in):
-                return _surroundings(rest.document, outline, schema), parts
+    return take
+
+
+def around(rest: json_pieces.Remainder, kind: Kind[Part]) -> Surroundings | None:
+    """What a document holds beside its annotations; None if these were not the array that was taken."""
+    with contextlib.suppress(msgspec.MsgspecError, RecursionError, ValueError):
+        outline = msgspec.json.decode(rest.document, type=kind.outline)
+        if bytes(outline.annotations) == msgspec.json.encode(rest.stand_in):
+            return _surroundings(rest.document, outline, load(kind.schema))
+    return None
+
+
+def _read(path: Path, kind: Kind[Part]) -> tuple[Surroundings, list[Part]]:
+    """The document without its annotations, and what is kept of these."""
+    json_faults.require_file(path)
+    parts: list[Part] = []
+    rest = json_pieces.each_piece(path, "annotations", taker(kind, parts), PIECE_BYTES)
+    content = None if rest is None else around(rest, kind)
+    if content is not None:
+        return content, parts
     parts.clear()
     data = json_faults.read_bytes(path)
     try:
         outline = msgspec.json.decode(data, type=kind.outline)
-        take(memoryview(outline.annotations))
-        return _surroundings(_cut_out(data, outline.annotations), outline, schema), parts
+        taker(kind, parts)(memoryview(outline.annotations))
+        return _surroundings(_cut_out(data, outline.annotations), outline, load(kind.schema)), parts
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         message = str(error)
     text = data.decode("utf-8")
@@ -356,3 +376,18 @@ def _ambiguous(path: Path, key: str, rows: Sequence[Category] | Sequence[Licence
         for known, same in by_id.items()
         if any(row != same[0] for row in same)
     ]
+
+
+INSTANCES = Kind(
+    "instances",
+    "sources/coco_instances",
+    _InstancesFile,
+    list[Annotation],
+    columns,
+    _occurrences,
+    _no_instances,
+    _usual_rows,
+)
+CAPTIONS = Kind(
+    "captions", "sources/coco_captions", _CaptionsFile, list[Caption], list, _occurrences_of_fields, _no_captions, None
+)

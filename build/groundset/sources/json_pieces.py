@@ -46,6 +46,10 @@ class _Unfit(Exception):  # noqa: N818
     """The file has to be read whole."""
 
 
+# msgspec's errors and those of UTF-8 are ValueErrors
+_FAULTS = (OSError, ValueError, RecursionError, _Unfit)
+
+
 def each_piece(path: Path, key: str, take: Take, piece_bytes: int) -> Remainder | None:
     """Hands over the array under a key of the document in pieces, each of which is a JSON array of its own.
 
@@ -66,17 +70,78 @@ def each_piece(path: Path, key: str, take: Take, piece_bytes: int) -> Remainder 
         with path.open("rb", buffering=0) as file:
             fill = _filler(file)
             head, held = _head(fill, f'"{key}"'.encode(), piece_bytes)
-            tail = _array(fill, held, take, piece_bytes)
-            while got := fill(memoryview(held)):
-                tail += memoryview(held)[:got]
-    except (OSError, ValueError, RecursionError, _Unfit):
-        # msgspec's errors and those of UTF-8 are ValueErrors
+            tail = _rest(fill, _array(fill, held, take, piece_bytes), held)
+    except _FAULTS:
         return None
+    return remainder(head, tail)
+
+
+def remainder(head: bytearray, tail: bytearray) -> Remainder:
+    """A document of what stands before its array and behind it."""
     number = 0
     while any((stand_in := f"array {number}").encode() in part for part in (head, tail)):
         number += 1
-    head += f'"{stand_in}"'.encode() + tail
-    return Remainder(head, stand_in)
+    return Remainder(head + f'"{stand_in}"'.encode() + tail, stand_in)
+
+
+def gap_after(path: Path, place: int, window: int = 1 << 20) -> int | None:
+    """The first comma behind a place of a file that looks like one between two records; None if none is near."""
+    with path.open("rb") as file:
+        file.seek(place)
+        found = _GAP.search(file.read(window))
+    return place + found.end(1) if found else None
+
+
+def pieces_before(path: Path, key: str, take: Take, piece_bytes: int, gap: int) -> bytearray | None:
+    """As `each_piece`, of the part of the array that ends at a comma of the file; gives what stands before the array.
+
+    None as well if the array does not reach that comma.
+    """
+    try:
+        with path.open("rb", buffering=0) as file:
+            fill = _closed_at(_filler(file), gap)
+            head, held = _head(fill, f'"{key}"'.encode(), piece_bytes)
+            behind = _rest(fill, _array(fill, held, take, piece_bytes), held)
+    except _FAULTS:
+        return None
+    return None if behind else head
+
+
+def pieces_after(path: Path, take: Take, piece_bytes: int, gap: int) -> bytearray | None:
+    """As `each_piece`, of the part of the array that begins after a comma; gives what stands behind the array."""
+    try:
+        with path.open("rb", buffering=0) as file:
+            file.seek(gap + 1)
+            fill = _filler(file)
+            return _rest(fill, _array(fill, bytearray(b"["), take, piece_bytes), bytearray(piece_bytes))
+    except _FAULTS:
+        return None
+
+
+def _rest(fill: Fill, behind: bytearray, space: bytearray) -> bytearray:
+    view = memoryview(space)
+    while got := fill(view):
+        behind += view[:got]
+    return behind
+
+
+def _closed_at(fill: Fill, end: int) -> Fill:
+    """Gives the bytes before a place, then a closing bracket, then nothing."""
+    left = end
+
+    def closed(space: memoryview) -> int:
+        nonlocal left
+        if left > 0:
+            got = fill(space[:left])
+            left -= got
+            return got
+        if left == 0 and len(space):
+            left = -1
+            space[0] = ord("]")
+            return 1
+        return 0
+
+    return closed
 
 
 def _filler(file: FileIO) -> Fill:
