@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: groundset contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a large instances file in two processes, half of it each: decoding JSON cannot be shared among threads.
+"""Reads a large instances file in two processes, a part of it each: decoding JSON cannot be shared among threads.
 
 The other process is a new interpreter: a fork is not safe where there are threads, and the workers of multiprocessing
 would run a user's own script again. Run as `python -m groundset.sources.coco_halves PATH GAP` it writes what it has
@@ -43,7 +43,8 @@ def _middle(path: Path) -> int | None:
         size = path.stat().st_size
         if size < HALVED_BYTES or len(os.sched_getaffinity(0)) < 2 or not sys.executable:
             return None
-        return json_pieces.gap_after(path, size // 2)
+        # the other process has to start first
+        return json_pieces.gap_after(path, size // 5 * 3)
     except (OSError, ValueError, AttributeError):
         # not every system says on which processors a process may run
         return None
