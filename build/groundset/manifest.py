@@ -97,6 +97,9 @@ _FORMS = {
 _TOGETHER = 'writer.kind = "published" and a source of kind "fpco-published" go together, with a filter of their own'
 
 
+_NO_VARIABLE = "is no name of an environment variable in capitals; the key itself belongs into that variable"
+
+
 def _hint(where: str, message: str) -> str:
     if "JSON does not know" in message:
         return "write it in quotes"
@@ -224,6 +227,8 @@ def read(path: Path, sources: Path | None = None, *, needs_sources: bool = True)
     except RecursionError:
         raise UsageError(f"{file}: the manifest is nested too deeply") from None
     wrong = schema.errors("manifest", content)
+    # whoever writes the key itself there should not find it on the screen
+    wrong = [(where, _NO_VARIABLE if where.endswith(".key_env") and "match" in told else told) for where, told in wrong]
     problems = [Problem(file, "", where, message, _hint(where, message)) for where, message in wrong]
     if any(problem.hint == _TOGETHER for problem in problems):
         # the limits of the other kind of build: what is wrong with them follows

@@ -9,6 +9,11 @@ import json
 import random
 import re
 import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,12 +32,17 @@ from groundset.fpco import writing
 from groundset.fpco.dialogue import Dialogue
 from groundset.fpco.joins import boxes_px, objects_of, rows_by
 from groundset.fpco.template_writer import write
+from groundset.llm.journal import Journal
 from groundset.release.verify import verify
 from groundset.stage import Inputs, read_table
 
 ROOT = Path(__file__).parents[2]
 KEY_ENV, PLANTED = "GROUNDSET_TEST_KEY", "planted-0123456789-abcdefghij"
 MAX_TOKENS = 900
+KILLS = 4
+
+# a question by its model, its texts and its photographs
+Asked = tuple[str, tuple[str, ...]]
 
 MODEL = """\
 api = "chat"
@@ -121,12 +131,15 @@ def texts(world: Path, tmp_path: Path) -> dict[str, Known]:
     return known
 
 
-def photograph_of(body: dict[str, Any]) -> str:
+def asked_of(body: dict[str, Any]) -> Asked:
+    parts: list[str] = []
     for message in body["messages"]:
-        for part in message["content"] if isinstance(message["content"], list) else ():
-            if part["type"] == "image_url":
-                return sha256_bytes(base64.b64decode(part["image_url"]["url"].partition(",")[2]))
-    raise AssertionError("the request has no photograph")
+        for part in message["content"] if isinstance(message["content"], list) else [message["content"]]:
+            if isinstance(part, str) or part["type"] == "text":
+                parts.append(part if isinstance(part, str) else part["text"])
+            else:
+                parts.append(sha256_bytes(base64.b64decode(part["image_url"]["url"].partition(",")[2])))
+    return body["model"], tuple(parts)
 
 
 FAULTS = ("mended", "never_right", "refused", "truncated", "filtered", "false_mended", "broken")
@@ -154,7 +167,7 @@ class Writer:
     def __init__(self, server: Any, known: dict[str, Known]) -> None:
         self.server, self.known, self.faults = server, known, faults_of(known)
         self.dice = random.Random(7)
-        self.answered: Counter[str] = Counter()
+        self.answered: Counter[Asked] = Counter()
         self.delay_s = 0.0
         self.busy = 0.0
 
@@ -162,11 +175,11 @@ class Writer:
         if self.dice.random() < self.busy:
             return self.server.error(429, retry_after="0.02")
         reply = self.reply(body)
-        self.answered[json.dumps(body, sort_keys=True)] += 1
+        self.answered[asked_of(body)] += 1
         return replace(reply, delay_s=self.delay_s)
 
     def reply(self, body: dict[str, Any]) -> Any:
-        sha256 = photograph_of(body)
+        sha256 = asked_of(body)[1][0]
         told, fault = self.known[sha256].dialogue, self.faults.get(sha256, "none")
         form, is_again = body["response_format"]["json_schema"]["name"], len(body["messages"]) > 1
         if form == "fpco_presence":
@@ -345,3 +358,238 @@ def test_the_key_is_in_nothing_that_a_build_leaves_or_says(
     assert [path for path in files if PLANTED.encode() in path.read_bytes()] == []
     assert PLANTED not in said.out + said.err
     assert "base64" not in said.out + said.err
+
+
+def command(manifest: Path, work: Path, world: Path) -> subprocess.Popen[bytes]:
+    line = "from groundset.cli.entry import main; main()"
+    chosen = ["build", str(manifest), "--work", str(work), "--sources", str(world)]
+    return subprocess.Popen([sys.executable, "-c", line, *chosen], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def left_to_ask(work: Path) -> dict[Asked, int]:
+    """How many attempts at each question the journal leaves open; of two."""
+    if not (work / "journal.sqlite").exists():
+        return {}
+    left = {}
+    with Journal(work / "journal.sqlite") as journal:
+        for _, request, answers in journal.rows():
+            told, last = json.loads(request), json.loads(answers[-1])
+            parts = [part.get("text", part.get("image_sha256")) for one in told["messages"] for part in one["parts"]]
+            is_good = last["finish"] == "stop" and not last["refusal"] and last["content"].endswith("}")
+            left[told["model"], tuple(parts)] = 0 if is_good else 2 - len(answers)
+    return left
+
+
+def test_killed_at_any_moment_a_build_ends_in_the_same_bytes_and_pays_no_answer_twice(
+    server: Any, writer: Writer, manifest: Path, small_world: Path, tmp_path: Path
+) -> None:
+    work, dice = tmp_path / "work", random.Random(11)
+    writer.delay_s, writer.busy = 0.02, 0.05
+    left: dict[Asked, int] = {}
+    seen: set[Asked] = set()
+    ended = []
+    for turn in range(KILLS + 1):
+        writer.answered.clear()
+        before = len(server.asked)
+        process = command(manifest, work, small_world)
+        if turn < KILLS:
+            wanted = before + dice.randrange(3, 40)
+            while len(server.asked) < wanted and process.poll() is None:
+                time.sleep(0.002)
+            process.kill()
+        _, said = process.communicate(timeout=120)
+        assert PLANTED.encode() not in said
+        ended.append(process.returncode)
+        twice = [asked for asked, count in writer.answered.items() if count > left.get(asked, 2)]
+        assert not twice, "an answer that was on the disk was asked for again"
+        seen |= set(writer.answered)
+        left = left_to_ask(work)
+        assert left
+        assert set(left) <= seen
+    assert ended == [-signal.SIGKILL] * KILLS + [0]
+    whole = Path(shutil.copytree(manifest.parent, tmp_path / "whole")) / manifest.name
+    (whole.parent / "answers.jsonl").unlink()
+    whole.with_suffix(".lock.json").unlink()
+    assert build(whole, tmp_path / "uninterrupted", small_world) == 0
+    assert sums(tmp_path / "uninterrupted") == sums(work)
+    assert (whole.parent / "answers.jsonl").read_bytes() == (manifest.parent / "answers.jsonl").read_bytes()
+
+
+def said_once(capfd: pytest.CaptureFixture[str]) -> str:
+    """The one line on stderr that says what is wrong."""
+    said = capfd.readouterr().err
+    assert "Traceback" not in said
+    assert PLANTED not in said
+    (line,) = [line for line in said.splitlines() if line.startswith("groundset: ")]
+    return line
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "told"),
+    [
+        (401, "invalid_api_key", "key"),
+        (404, "model_not_found", "model"),
+        (429, "insufficient_quota", "quota"),
+    ],
+)
+def test_what_stops_a_build_is_told_in_a_line_and_the_build_goes_on_from_there(
+    server: Any,
+    writer: Writer,
+    manifest: Path,
+    small_world: Path,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    status: int,
+    code: str,
+    told: str,
+) -> None:
+    work = tmp_path / "work"
+
+    def script(question: str, number: int, body: dict[str, Any]) -> Any:
+        if len(server.asked) > 20:
+            return server.error(status, code, f"no more of {PLANTED}")
+        return writer(question, number, body)
+
+    server.script = script
+    assert build(manifest, work, small_world) == 3
+    assert told in said_once(capfd)
+    paid = sum(writer.answered.values())
+    server.script = writer
+    assert build(manifest, work, small_world) == 0
+    held = receipt(work)["facts"]["paid"]
+    assert sum(one["answers"] for one in held.values()) == sum(writer.answered.values()) > paid > 0
+
+
+def test_a_server_that_is_not_there_is_told_in_a_line(
+    writer: Writer, small_world: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with socket.socket() as taken:
+        # bound and not listening: nobody else can take it, and nobody answers
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        manifest = write_manifest(tmp_path / "m", writer_table(url))
+        assert build(manifest, tmp_path / "work", small_world) == 3
+    assert "cannot be reached" in said_once(capfd)
+    assert not (tmp_path / "m/answers.jsonl").exists()
+
+
+def test_a_key_that_is_not_set_is_told_before_anything_is_asked(
+    server: Any,
+    manifest: Path,
+    small_world: Path,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(KEY_ENV, raising=False)
+    assert build(manifest, tmp_path / "work", small_world) == 2
+    assert f"the environment variable {KEY_ENV} is not set" in said_once(capfd)
+    assert server.asked == []
+
+
+def test_offline_the_first_missing_key_is_named(
+    server: Any, writer: Writer, manifest: Path, small_world: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    work = tmp_path / "work"
+    assert build(manifest, work, small_world, "--offline") == 1
+    line = said_once(capfd)
+    assert server.asked == []
+    assert build(manifest, work, small_world) == 0
+    first = min(row["item_id"] for row in rows(work, "45_screen/kept"))
+    (key,) = re.findall(r"[0-9a-f]{64}", line)
+    assert f"({first}: questions," in line
+    assert key in {row["key"] for row in lines(work / "50_generate/journal.jsonl")}
+
+
+def test_a_plan_bounds_what_is_paid_and_asks_nobody(
+    server: Any,
+    writer: Writer,
+    manifest: Path,
+    small_world: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    work = tmp_path / "work"
+    monkeypatch.delenv(KEY_ENV)
+    assert build(manifest, work, small_world, "--plan", "--json") == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert server.asked == []
+    items = len(rows(work, "45_screen/kept"))
+    # two questions with a second attempt each, the second time both with their faults; each draft twice by the other
+    writing, checking = plan["models"]
+    assert writing["requests"] == writing["images"] == {"least": 2 * items, "most": 8 * items}
+    assert checking["requests"] == {"least": 2 * items, "most": 4 * items}
+    assert plan["requests"] == {"least": 4 * items, "most": 12 * items}
+    assert 0 < writing["tokens"]["least"] < writing["tokens"]["most"]
+    monkeypatch.setenv(KEY_ENV, PLANTED)
+    assert build(manifest, work, small_world) == 0
+    capsys.readouterr()
+    asked = len(server.asked)
+    assert build(manifest, work, small_world, "--plan") == 0
+    assert capsys.readouterr().out == "0 requests are still to be paid\n"
+    assert build(manifest, tmp_path / "other", small_world, "--plan", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {"requests": {"least": 0, "most": 0}, "models": []}
+    assert len(server.asked) == asked
+
+
+def test_a_plan_in_the_middle_counts_what_is_left(
+    server: Any, writer: Writer, manifest: Path, small_world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    work = tmp_path / "work"
+    server.script = lambda *asked: server.error(401) if len(server.asked) > 30 else writer(*asked)
+    assert build(manifest, work, small_world) == 3
+    server.script = writer
+    capsys.readouterr()
+    assert build(manifest, work, small_world, "--plan", "--json") == 0
+    plan = json.loads(capsys.readouterr().out)["requests"]
+    writer.answered.clear()
+    assert build(manifest, work, small_world, "--to", "50_generate") == 0
+    assert plan["least"] <= sum(writer.answered.values()) + 2 * 2 * len(rows(work, "50_generate/rejected"))
+    assert sum(writer.answered.values()) <= plan["most"]
+
+
+def test_above_the_manifest_s_limit_nothing_is_asked_without_a_yes(
+    server: Any, writer: Writer, small_world: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    manifest, work = write_manifest(tmp_path / "m", writer_table(server.url, limit=10)), tmp_path / "work"
+    assert build(manifest, work, small_world) == 2
+    line = said_once(capfd)
+    assert re.search(r"\d+ to \d+ requests are still to be paid, above writer.max_paid_requests = 10 .*--yes", line)
+    assert server.asked == []
+    assert build(manifest, work, small_world, "--yes") == 0
+    # what is paid for is no matter of limits any more
+    assert build(manifest, tmp_path / "again", small_world) == 0
+
+
+def test_a_pinned_journal_is_neither_changed_nor_added_to_unless_that_is_meant(
+    server: Any, writer: Writer, manifest: Path, small_world: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    work, exported = tmp_path / "work", manifest.parent / "answers.jsonl"
+    assert build(manifest, work, small_world) == 0
+    lock = json.loads(manifest.with_suffix(".lock.json").read_bytes())
+    assert lock["journals"] == {"answers.jsonl": {"sha256": sha256_file(exported)}}
+    whole, asked = exported.read_bytes(), len(server.asked)
+    exported.write_bytes(b"".join(whole.splitlines(keepends=True)[1:]))
+    capfd.readouterr()
+    assert build(manifest, work, small_world) == 1
+    assert "pinned files have changed" in said_once(capfd)
+    exported.unlink()
+    assert build(manifest, tmp_path / "empty", small_world) == 2
+    assert "is pinned by the lock, and has not all answers" in said_once(capfd)
+    assert len(server.asked) == asked
+    # the work folder still has all of them
+    assert build(manifest, work, small_world) == 0
+    assert exported.read_bytes() == whole
+    assert len(server.asked) == asked
+
+
+def test_a_spoilt_journal_is_refused_with_its_lines(
+    server: Any, writer: Writer, manifest: Path, small_world: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (manifest.parent / "answers.jsonl").write_bytes(b'{"key": 1}\nnonsense\n')
+    assert build(manifest, tmp_path / "work", small_world) == 1
+    said = capfd.readouterr().err
+    assert "answers.jsonl line 1" in said
+    assert "answers.jsonl line 2: is no JSON" in said
+    assert server.asked == []
