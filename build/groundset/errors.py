@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 SHOWN_PROBLEMS = 50
+# exit code of a command that was interrupted, as shells have it
+INTERRUPTED = 130
 
 
 @dataclass(frozen=True, order=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 
-INTERRUPTED = 130
+from groundset.errors import INTERRUPTED
 
 
 def main() -> None:

@@ -11,9 +11,8 @@ import typer
 
 from groundset import __version__
 from groundset.cli import build, diff, explain, fetch, hydrate, manifest, status, verify
-from groundset.cli.entry import INTERRUPTED
 from groundset.cli.talk import fail
-from groundset.errors import GroundsetError
+from groundset.errors import INTERRUPTED, GroundsetError
 
 app = typer.Typer(
     name="groundset",
