@@ -11,7 +11,7 @@ from groundset.fpco.reading import Read, same_noun
 from groundset.fpco.words import is_content_word
 
 OTHERS = frozenset({"other", "another", "others", "different", "more", "else", "second", "same", "own"})
-_LINKING = "is are was were be being look looks appear appears seem seems really"
+_LINKING = "is are was were be been being look looks appear appears seem seems really"
 COPULAS = frozenset(_LINKING.split())
 # What may stand between the target and what is said of it.
 _BETWEEN = "still also just currently actually really right now located positioned placed resting situated found or"

@@ -168,6 +168,9 @@ def _said_of_target(before: Words, after: Words, word: str, edit: Edit, read: Re
                 and not (read.lexicon.is_colour(word) or word.casefold().endswith(("ing", "ed")))
             )
             told = thing and index > 0 and part[index - 1].casefold() not in _INDEFINITE
+            # "Is the blue of {} light or dark?"
+            colour = read.lexicon.is_colour(word) and tells_of("color", owned, read.true_phrase, read)
+            told |= colour and not behind and lowered(part[index + 1 :]) == ["of"]
             # "How many pieces of pepperoni are on {}?"
             substance = not noun and not read.lexicon.is_attribute(word) and not word.casefold().endswith(("ing", "ed"))
             told |= substance and index > 0 and part[index - 1].casefold() in ("of", "the", "with")
@@ -203,6 +206,9 @@ def _related(after: list[str], edit: Edit, read: Read) -> list[str]:
     phrase = read.true_phrase
     index = 0
     leading = STILL | _CLAUSE | COPULAS | read.grammar.postures
+    # "hidden behind the curtain", but not "looking behind the curtain"
+    if after[:1] and after[0].endswith(("ed", "en", "ing")) and after[0] not in read.grammar.looking:
+        index = 1
     while index < len(after) and (after[index] in leading or after[index] == ","):
         index += 1
     for start, end in phrase.relations:
