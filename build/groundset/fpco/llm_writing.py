@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -104,10 +104,10 @@ def _drafts(written: Sequence[Written | Missing]) -> list[Draft]:
     return [Draft(one.target, one.dialogue) for one in written if isinstance(one, Written) and one.dialogue is not None]
 
 
-def _reached(models: _Models, journal: Journal, targets: Sequence[Target]) -> _Reached:
-    written = replay(_writes(models), targets, models.writer, journal)
+def _reached(models: _Models, journal: Journal, targets: Sequence[Target], final: Collection[str]) -> _Reached:
+    written = replay(_writes(models), targets, models.writer, journal, final)
     drafts = _drafts(written)
-    opinions = [replay(partial(_opine, checker.model), drafts, checker, journal) for checker in models.checkers]
+    opinions = [replay(partial(_opine, checker.model), drafts, checker, journal, final) for checker in models.checkers]
     return _Reached(
         list(zip(targets, written, strict=True)), [list(zip(drafts, found, strict=True)) for found in opinions]
     )
@@ -272,13 +272,15 @@ def generate(inputs: Inputs) -> Output:
     with Journal(inputs.work / JOURNAL) as journal:
         if exported.exists():
             journal_file.load(journal, exported)
-        reached = _reached(models, journal, targets)
+        # what a server did not take may be the server's fault, until a whole stage has left it at that
+        final = journal_file.keys(exported)
+        reached = _reached(models, journal, targets, final)
         _require_leave(inputs, _plan(models, reached), exported)
         written = _completed(inputs, _writes(models), reached.written, models.writer, journal)
         drafts, opinions = _drafts(written), list[Opinion]()
         for checker in models.checkers:
             talk = partial(_opine, checker.model)
-            found = list(zip(drafts, replay(talk, drafts, checker, journal), strict=True))
+            found = list(zip(drafts, replay(talk, drafts, checker, journal, final), strict=True))
             opinions += _completed(inputs, talk, found, checker, journal)
         keys = {step.key for one in written for step in one.history} | {key for one in opinions for key in one.keys}
         used = b"".join(journal_file.lines(journal, keys))

@@ -50,6 +50,18 @@ def export(journal: Journal, path: Path) -> int:
     return count
 
 
+class _Keyed(msgspec.Struct):
+    key: str
+
+
+def keys(path: Path) -> frozenset[str]:
+    """The keys in a file that `load` has found sound; none if it is not there."""
+    if not path.exists():
+        return frozenset()
+    with path.open("rb") as file:
+        return frozenset(msgspec.json.decode(line, type=_Keyed).key for line in file)
+
+
 def _faults(entry: Any) -> list[tuple[str, str]]:
     faults = schema.errors("journal_entry", entry)
     if faults:

@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from groundset.llm.answers import BAD_REQUEST
 from groundset.llm.config import Config
 from groundset.llm.desk import Desk, MissingAnswerError, Recorder, Result, answer
 from groundset.llm.journal import Journal
@@ -41,7 +42,13 @@ class _MissingError(Exception):
         self.request = request
 
 
-def replay(talk: Talk[Item, Made], items: Sequence[Item], config: Config, journal: Journal) -> list[Made | Missing]:
+def replay(
+    talk: Talk[Item, Made],
+    items: Sequence[Item],
+    config: Config,
+    journal: Journal,
+    final: Collection[str] | None = None,
+) -> list[Made | Missing]:
     """What comes of each item by the journal alone, in order; asks nobody.
 
     Args:
@@ -49,6 +56,7 @@ def replay(talk: Talk[Item, Made], items: Sequence[Item], config: Config, journa
         items: What to talk about.
         config: How the model would be asked.
         journal: Where answers are looked up.
+        final: Keys of the questions that are not asked again though the server did not take them; None for all.
     """
     desk = Desk(config, journal, Tally(), lambda: None, None, Recorder(journal), {})
 
@@ -60,6 +68,9 @@ def replay(talk: Talk[Item, Made], items: Sequence[Item], config: Config, journa
                 result = await answer(desk, request)
             except MissingAnswerError:
                 raise _MissingError(request) from None
+            is_over = final is None or result.key in final or result.attempts >= config.attempts
+            if result.outcome == BAD_REQUEST and not is_over:
+                raise _MissingError(request)
             before.append(request)
             return result
 
