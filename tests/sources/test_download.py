@@ -17,7 +17,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -29,6 +28,7 @@ from hypothesis import strategies as st
 from groundset.errors import UsageError
 from groundset.sources import transfer
 from groundset.sources.download import Download, Outcome, fetch
+from groundset.sources.lines import Lines
 from groundset.sources.pacing import Clock, Manners, Pace
 from groundset.sources.part_file import PartFile
 
@@ -199,7 +199,8 @@ def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 def _one_context() -> Iterator[None]:
     """Reading the certificates of the system for each of many clients would take most of the time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(httpx2, "Client", partial(httpx2.Client, verify=httpx2.create_ssl_context()))
+        context = httpx2.create_ssl_context()
+        patch.setattr(httpx2, "create_ssl_context", lambda: context)
         yield
 
 
@@ -583,7 +584,7 @@ def test_no_redirect_leads_from_https_to_http(tmp_path: Path) -> None:
 
     clock = Time().clock()
     with httpx2.Client(transport=httpx2.MockTransport(handle)) as client, PartFile(tmp_path / "a.bin") as part:
-        desk = transfer.Desk(client, Pace(QUICK, clock, threading.Event()), QUICK, clock)
+        desk = transfer.Desk(Lines(lambda: client), Pace(QUICK, clock, threading.Event()), QUICK, clock)
         with pytest.raises(transfer.RefusedError, match="from https to http") as refused:
             transfer.pull(desk, "https://example.invalid/a.bin", part, None, 9, False, lambda have, total: None)
     assert "secret" not in str(refused.value)
@@ -613,6 +614,43 @@ def test_a_server_that_falls_silent_is_asked_again(server: Loopback, get: Get) -
     server.pages["/a.bin"] = Page(odd=[silent])
     assert content_of(get(replace(QUICK, read_timeout_s=0.5, attempts=10))) == CONTENT
     assert server.sent["/a.bin"] == len(CONTENT)
+
+
+@pytest.mark.parametrize(
+    "drops",
+    [
+        pytest.param([b"HTTP/1.1 200 OK\r\nX-Long: ", b"x"], id="head"),
+        pytest.param([b"", b"HTTP/1.1 100 Continue\r\n\r\n"], id="100"),
+        pytest.param([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", b"x"], id="chunk"),
+        pytest.param([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX: ", b"x"], id="end"),
+    ],
+)
+def test_an_answer_that_drips_and_says_nothing_ends(server: Loopback, get: Get, drops: list[bytes]) -> None:
+    def drip(handler: Handler, page: Page) -> None:
+        handler.hang_up()
+        handler.put(drops[0])
+        while not server.over.wait(0.005):
+            handler.put(drops[1])
+
+    server.pages["/a.bin"] = Page(always=drip)
+    manners = replace(QUICK, attempts=1, answer_timeout_s=0.1, slow_window_s=0.01, read_timeout_s=0.3)
+    outcome = get(manners)
+    assert (outcome.state, outcome.reason) == ("failed", "the answer was cut off here: it only trickles in")
+
+
+def test_connections_are_used_again(server: Loopback, tmp_path: Path) -> None:
+    ports = []
+
+    def note(handler: Handler, page: Page) -> None:
+        ports.append(handler.client_address[1])
+        handler.serve(page)
+
+    names = [f"/{number}.bin" for number in range(6)]
+    server.pages |= {name: Page(always=note) for name in names}
+    downloads = [Download(server.url(name), tmp_path / name[1:]) for name in names]
+    assert {outcome.state for outcome in fetch(downloads, replace(QUICK, jobs=1))} == {"fetched"}
+    assert len(ports) == 6
+    assert len(set(ports)) == 1
 
 
 def test_no_server_at_all(get: Get, server: Loopback, tmp_path: Path) -> None:

@@ -10,15 +10,19 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import Literal
 
+import httpx2
+
 from groundset.errors import Problem, UsageError
 from groundset.files import sha256_file
+from groundset.sources.lines import Lines
 from groundset.sources.pacing import Clock, Manners, Pace, backoff_s
 from groundset.sources.part_file import BusyError, PartFile
 from groundset.sources.transfer import (
@@ -260,7 +264,8 @@ def fetch(
     """
     manners, clock, stop = manners or Manners(), clock or Clock(), Event()
     _check_paths(downloads)
-    with client_of(manners) as client:
-        desk = Desk(client, Pace(manners, clock, stop), manners, clock)
+    # reading the system's certificates takes longer than many a file
+    with closing(Lines(partial(client_of, manners, httpx2.create_ssl_context()))) as lines:
+        desk = Desk(lines, Pace(manners, clock, stop), manners, clock)
         outcomes = _run_all(desk, downloads, stop, watch, ended)
     return [outcomes[number] for number in range(len(downloads))]

@@ -29,6 +29,7 @@ class Manners:
         max_redirects: Redirects that are followed for one answer.
         connect_timeout_s: Seconds to wait for a connection.
         read_timeout_s: Seconds to wait for any next byte.
+        answer_timeout_s: Seconds for a connection and the head of an answer together.
         slow_window_s: Seconds over which the rate is measured.
         slow_bytes_per_s: An answer below this rate is given up and asked for again.
     """
@@ -44,6 +45,7 @@ class Manners:
     max_redirects: int = 8
     connect_timeout_s: float = 20.0
     read_timeout_s: float = 60.0
+    answer_timeout_s: float = 120.0
     slow_window_s: float = 60.0
     slow_bytes_per_s: float = 1024.0
 

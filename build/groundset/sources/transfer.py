@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
+from ssl import SSLContext
 from urllib.parse import urlsplit
 
 import httpx2
 
 from groundset import __version__
+from groundset.sources.lines import Line, Lines
 from groundset.sources.pacing import Clock, Manners, Pace, retry_after_s
 from groundset.sources.part_file import Note, PartFile, address_sha256
 
@@ -52,7 +54,7 @@ class WrongError(Exception):
 class Desk:
     """What all requests of one fetch share."""
 
-    client: httpx2.Client
+    lines: Lines
     pace: Pace
     manners: Manners
     clock: Clock
@@ -94,11 +96,12 @@ def is_web_address(url: str) -> bool:
     return target.scheme in ("http", "https") and bool(target.host) and bool(host_of(url))
 
 
-def client_of(manners: Manners) -> httpx2.Client:
-    """A client for all threads of one fetch; it follows no redirect by itself."""
+def client_of(manners: Manners, certificates: SSLContext) -> httpx2.Client:
+    """A client for one request at a time; it follows no redirect by itself."""
     return httpx2.Client(
+        verify=certificates,
         timeout=httpx2.Timeout(manners.read_timeout_s, connect=manners.connect_timeout_s, pool=None),
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=manners.jobs),
+        limits=httpx2.Limits(max_connections=1, max_keepalive_connections=1),
         # the bytes of the file itself are wanted, and ranges count in them
         headers={"User-Agent": f"groundset/{__version__}", "Accept": "*/*", "Accept-Encoding": "identity"},
         follow_redirects=False,
@@ -121,13 +124,21 @@ def _redirected(url: str, response: httpx2.Response) -> str:
 
 
 @contextmanager
-def _answer(desk: Desk, url: str, headers: Mapping[str, str]) -> Iterator[tuple[str, httpx2.Response]]:
-    for _ in range(desk.manners.max_redirects + 1):
-        with desk.pace.turn(host_of(url)), desk.client.stream("GET", url, headers=headers) as response:
-            if response.status_code not in REDIRECTS:
-                yield url, response
-                return
-            url = _redirected(url, response)
+def _answer(desk: Desk, url: str, headers: Mapping[str, str]) -> Iterator[tuple[str, httpx2.Response, Line]]:
+    manners = desk.manners
+    for _ in range(manners.max_redirects + 1):
+        with desk.pace.turn(host_of(url)), desk.lines.line(host_of(url)) as line:
+            try:
+                with line.stream(url, headers, manners.answer_timeout_s) as response:
+                    if response.status_code not in REDIRECTS:
+                        yield url, response, line
+                        return
+                    url = _redirected(url, response)
+            except httpx2.UnsupportedProtocol:
+                raise RefusedError("the address cannot be read") from None
+            except httpx2.HTTPError as error:
+                told = "the answer was cut off here: it only trickles in"
+                raise AgainError(told if line.is_over else _told(error, manners)) from None
     raise RefusedError(f"more than {desk.manners.max_redirects} redirects, the last to {shown(url)}")
 
 
@@ -224,10 +235,13 @@ def _whole(url: str, response: httpx2.Response, part: PartFile) -> tuple[Iterabl
 
 
 def _copy(
-    desk: Desk, chunks: Iterable[bytes], part: PartFile, overlap: int, most: int, watch: Callable[[], None]
+    desk: Desk, line: Line, chunks: Iterable[bytes], part: PartFile, overlap: int, most: int, watch: Callable[[], None]
 ) -> None:
     known = part.tail(overlap)
     since, before = desk.clock.monotonic(), part.have
+    # what comes may be no content at all, such as the head of a chunk, byte by byte: then no turn of the loop is made
+    held_up = desk.manners.slow_window_s + desk.manners.read_timeout_s
+    line.allow(held_up)
     watch()
     for chunk in chunks:
         desk.pace.check()
@@ -247,6 +261,7 @@ def _copy(
             if part.have - before < desk.manners.slow_bytes_per_s * (now - since):
                 raise AgainError(f"less than {desk.manners.slow_bytes_per_s:g} bytes a second arrive")
             since, before = now, part.have
+            line.allow(held_up)
 
 
 def _told(error: httpx2.HTTPError, manners: Manners) -> str:
@@ -285,16 +300,16 @@ def _pull(desk: Desk, url: str, part: PartFile, expected: int | None, most: int,
     headers = {"Range": f"bytes={asked.first}-"} if asked else {}
     if asked and asked.if_range:
         headers["If-Range"] = asked.if_range
-    with _answer(desk, url, headers) as (answered, response):
+    with _answer(desk, url, headers) as (answered, response, line):
         if asked and response.status_code == HTTPStatus.PARTIAL_CONTENT:
             end, total = _rest(url, response, part, asked)
             _check_total(total, expected)
-            _copy(desk, response.iter_raw(), part, asked.overlap, min(most, end), lambda: watch(part.have, total))
+            _copy(desk, line, response.iter_raw(), part, asked.overlap, min(most, end), lambda: watch(part.have, total))
         elif response.status_code == HTTPStatus.OK:
             _check_stranger(response, asked, expected)
             chunks, total = _whole(url, response, part)
             _check_total(total, expected)
-            _copy(desk, chunks, part, 0, most, lambda: watch(part.have, total))
+            _copy(desk, line, chunks, part, 0, most, lambda: watch(part.have, total))
         elif asked and response.status_code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             if response.headers.get("content-range", "").replace(" ", "") != f"bytes*/{part.have}":
                 raise _begun_again(part, "has no bytes after those that are there", is_resumable=True)
@@ -330,7 +345,5 @@ def pull(desk: Desk, url: str, part: PartFile, expected: int | None, most: int, 
         raise RefusedError("only http and https addresses are fetched")
     try:
         _pull(desk, url, part, expected, most, is_pinned, watch)
-    except (httpx2.InvalidURL, httpx2.UnsupportedProtocol):
+    except httpx2.InvalidURL:
         raise RefusedError("the address cannot be read") from None
-    except httpx2.HTTPError as error:
-        raise AgainError(_told(error, desk.manners)) from None
