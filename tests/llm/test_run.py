@@ -476,6 +476,8 @@ def test_a_signal_ends_the_run_and_keeps_what_was_on_its_way(
 ) -> None:
     before = signal.getsignal(signal.SIGTERM)
     main = threading.main_thread().ident or 0
+    # a shell that runs the tests in the background has Ctrl-C ignored
+    heeded = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def script(question: str, number: int, body: Any) -> Any:
         if len(server.asked) == 20:
@@ -483,8 +485,11 @@ def test_a_signal_ends_the_run_and_keeps_what_was_on_its_way(
         return replace(server.good(), delay_s=0.1)
 
     server.script = script
-    with pytest.raises(KeyboardInterrupt):
-        ask([ask_for(str(number)) for number in range(10_000)], config, journal)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            ask([ask_for(str(number)) for number in range(10_000)], config, journal)
+    finally:
+        signal.signal(signal.SIGINT, heeded)
     assert signal.getsignal(signal.SIGTERM) == before
     ask([ask_for(name) for name in server.counts], config, journal, offline=True)
     assert max(server.counts.values()) == 1
