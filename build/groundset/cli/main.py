@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from groundset import __version__
-from groundset.cli import build, diff, explain, fetch, hydrate, manifest, status, verify
+from groundset.cli import build, diff, explain, fetch, hydrate, manifest, publish, status, verify
 from groundset.cli.talk import fail
 from groundset.errors import INTERRUPTED, GroundsetError
 
@@ -29,6 +29,7 @@ app.command("verify")(verify.verify)
 app.command("explain")(explain.explain)
 app.command("diff")(diff.diff)
 app.command("hydrate")(hydrate.hydrate)
+app.command("publish")(publish.publish)
 app.add_typer(manifest.app, name="manifest")
 
 

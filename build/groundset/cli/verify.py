@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -13,11 +16,17 @@ import typer
 from groundset.cli import talk
 from groundset.errors import UsageError
 from groundset.fpco.check_set import CheckedSet, check_folder
+from groundset.release import hub
 from groundset.release import verify as checks
 
 
 def verify(
-    folder: Annotated[Path, typer.Argument(metavar="RELEASE", help="Folder of the release, or of published records.")],
+    release: Annotated[
+        str,
+        typer.Argument(
+            metavar="RELEASE|HUB_ID", help="Folder of a release or of published records; else ORG/NAME[@vX.Y.Z]."
+        ),
+    ],
     only_checks: Annotated[
         bool,
         typer.Option("--checks", help="Check the texts of FPCO dialogues only, of a release or of published records."),
@@ -25,30 +34,44 @@ def verify(
     as_json: Annotated[bool, typer.Option("--json", help=talk.JSON_HELP)] = False,
 ) -> None:
     """Check a release: hashes, schemas, invariants, licences, images, loading. Or, with --checks, what is written."""
-    if not folder.is_dir():
-        raise UsageError(f"{folder}: there is no such folder")
-    if only_checks:
-        _checks(folder, as_json=as_json)
-        return
-    problems = checks.verify(folder)
+    with _folder(release) as folder:
+        if only_checks:
+            _checks(release, folder, as_json=as_json)
+            return
+        problems = checks.verify(folder)
     if as_json:
-        talk.print_json({"release": str(folder), "problems": [asdict(problem) for problem in problems]})
+        talk.print_json({"release": release, "problems": [asdict(problem) for problem in problems]})
     elif problems:
         for problem in problems:
             typer.echo(str(problem))
-        typer.echo(f"{folder}: {len(problems)} problems", err=True)
+        typer.echo(f"{release}: {len(problems)} problems", err=True)
     else:
-        typer.echo(f"{folder}: everything is as it should be")
+        typer.echo(f"{release}: everything is as it should be")
     if problems:
         raise typer.Exit(1)
 
 
-def _checks(folder: Path, *, as_json: bool) -> None:
+@contextmanager
+def _folder(release: str) -> Iterator[Path]:
+    """The folder that is named, or a copy of what the Hub has, which goes when it has been looked at."""
+    named = hub.hub_id(release)
+    if Path(release).exists() or named is None:
+        if not Path(release).is_dir():
+            raise UsageError(f"{release}: there is no such folder")
+        yield Path(release)
+        return
+    with tempfile.TemporaryDirectory(prefix="groundset-verify-") as folder:
+        talk.sayer()(f"no folder is called {release}: getting {named[0]} at {named[1]} from the Hub")
+        hub.download(*named, Path(folder))
+        yield Path(folder)
+
+
+def _checks(release: str, folder: Path, *, as_json: bool) -> None:
     found = check_folder(folder)
     if as_json:
         talk.print_json(
             {
-                "folder": str(folder),
+                "folder": release,
                 "records": found.records,
                 "records_with_hard": found.records_with(hard=True),
                 "records_with_soft": found.records_with(hard=False),
