@@ -57,17 +57,22 @@ def test_names_keep_their_commas_and_quotes(tmp_path: Path) -> None:
 
 
 def test_damaged_rows_are_named_and_nothing_else_is_lost(tmp_path: Path) -> None:
-    text = 'LabelName;DisplayName\r/m/012n7d;\r/m/0138tl;Toy\r;Ghost\r/m/0k4j;Car;2\r/m/0dzct;"Human face\r'
+    text = (
+        'LabelName;DisplayName\r/m/012n7d;\r/m/0138tl;Toy\r;Ghost\r/m/0k4j;Car;2\r/m/0dzct;"Human face\r/m/0jbk;'
+        + "A" * 200_000
+        + "\r"
+    )
     found = read_classes(written(tmp_path, text))
     assert found.names == {"/m/0138tl": "Toy"}
     assert found.nameless == {
         "/m/012n7d": "line 2 has no name",
         "/m/0k4j": "line 5 has 3 fields, most rows have 2",
         "/m/0dzct": "line 6 has a quote that is not closed",
+        "/m/0jbk": "line 7 has a field that is too long",
     }
     assert found.damaged == ((4, 'holds no class id: ";Ghost"'),)
     assert all(verdict.rule == "damaged_class" and not verdict.hard for verdict in flags(found))
-    assert len(flags(found)) == 4
+    assert len(flags(found)) == 5
 
 
 def test_a_class_that_is_sound_elsewhere_is_no_damage(tmp_path: Path) -> None:

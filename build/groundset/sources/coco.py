@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import posixpath
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +34,7 @@ __all__ = ["CATEGORIES", "read", "read_captions"]
 
 # COCO's own supercategories of these names are the design's categories (notes of section 8)
 CATEGORIES = ("person", "vehicle", "animal", "food")
+_SHOWN_NAMES = 3
 
 Integers = NDArray[np.int64]
 Numbers = NDArray[np.float64]
@@ -96,7 +99,7 @@ def _image_table(
                 detail = f"licence {number}: " + (addresses.get(number) or "no address in the file's licence table")
                 flagged.append(Verdict(coco_file.image_id(image.id), "image", "unknown_licence", detail, hard=False))
     names = [image.file_name for image in images]
-    flagged += _shared_names(images) if len(set(names)) < len(names) else []
+    flagged += _shared_names(images)
     sizes = _sizes(images)
     photos, pages = licences.photo_pages_from_flickr([image.flickr_url for image in images])
     nothing = pa.nulls(len(images), pa.string())
@@ -121,16 +124,31 @@ def _image_table(
     return _Images(ids, sizes, table("image", columns)), flagged
 
 
+def _places(names: Sequence[str]) -> list[str]:
+    """What names have in common that lead to one file, on a disk that tells no cases apart at the latest."""
+    text = "\n".join(names)
+    if text.isascii() and "//" not in text and "./" not in text:
+        return [name.lower() for name in names]
+    return [unicodedata.normalize("NFC", posixpath.normpath(name)).casefold() for name in names]
+
+
 def _shared_names(images: Sequence[Image]) -> list[Verdict]:
-    by_name: dict[str, list[int]] = {}
-    for image in images:
-        by_name.setdefault(image.file_name, []).append(image.id)
+    places = _places([image.file_name for image in images])
+    if len(set(places)) == len(places):
+        return []
+    by_place: dict[str, list[Image]] = {}
+    for place, image in zip(places, images, strict=True):
+        by_place.setdefault(place, []).append(image)
     flagged = []
-    for name, ids in by_name.items():
-        detail = f"{len(ids)} images have the file name {json_faults.shown(name)}, the first is {ids[0]}"
+    for same in by_place.values():
+        names = sorted({image.file_name for image in same})
+        told = " or ".join(map(json_faults.shown, names[:_SHOWN_NAMES]))
+        told += " or another" if len(names) > _SHOWN_NAMES else ""
+        told += ", one file on some disks" if len(names) > 1 else ""
+        detail = f"{len(same)} images have the file name {told}, the first is {same[0].id}"
         flagged += [
-            Verdict(coco_file.image_id(known), "image", "shared_file_name", detail, hard=False)
-            for known in (ids if len(ids) > 1 else ())
+            Verdict(coco_file.image_id(image.id), "image", "shared_file_name", detail, hard=False)
+            for image in (same if len(same) > 1 else ())
         ]
     return flagged
 

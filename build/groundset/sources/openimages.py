@@ -85,7 +85,7 @@ def _damaged(path: Path, pieces: Sequence[Rows]) -> tuple[list[Verdict], Keys]:
             detail = f"line {number}: {row.message}"
             said.append(Verdict(f"{path.name} line {number}", "object", "damaged_row", detail))
         line += piece.lines
-    if too_many(len(said), rows):
+    if too_many(len(said), rows) or 0 < len(said) == rows:
         raise DataError(*too_many_damaged(path, named, rows))
     return said, np.array(sorted(set(keys)), dtype=np.uint64)
 
@@ -160,8 +160,8 @@ def read(
 
     Raises:
         DataError: A file cannot be read or is of another form, the boxes do not fit the columns' names, a class with
-            boxes has no readable name, the credits are damaged, or a rule leaves out more than 10,000 rows and a tenth
-            of all (ours).
+            boxes has no readable name, the credits are damaged, every row is damaged, or a rule leaves out more than
+            10,000 rows and a tenth of all (ours).
     """
     problems: list[Problem] = []
     header = _attempt(_box_header, annotations, problems)

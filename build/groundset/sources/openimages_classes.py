@@ -122,7 +122,7 @@ def read_classes(path: Path) -> Classes:
             continue
         fault = ""
         if row is None:
-            fault = "has a quote that is not closed"
+            fault = "has a quote that is not closed" if '"' in lines[number] else "has a field that is too long"
         elif len(row) != width:
             fault = f"has {len(row)} fields, most rows have {width}"
         elif not row[name_place]:

@@ -17,6 +17,7 @@ from groundset.errors import DataError, Problem
 from groundset.schema import json_path
 from groundset.sources.json_faults import parse, read_bytes, shown
 from groundset.sources.json_keys import Parts
+from groundset.sources.strict_json import doubled_keys
 
 # in the order of the design's categories
 ROOTS = {"person": "/m/01g317", "vehicle": "/m/07yv9", "animal": "/m/0jbk", "food": "/m/02wbm"}
@@ -134,11 +135,14 @@ def read_hierarchy(path: Path) -> Hierarchy:
         DataError: The file cannot be read, is not of that form, has a class below itself, or has none of the roots.
     """
     file = str(path)
-    document, message = parse(read_bytes(path))
+    data = read_bytes(path)
+    document, message = parse(data)
     if message:
         raise DataError(f"{file} cannot be read", [Problem(file, "", "", message)])
+    # of two equal keys the decoder keeps the last, and all that hangs below the first would be lost
+    problems = [Problem(file, "", place, told) for place, told in doubled_keys(data.decode("utf-8"))]
     edges, faults = _edges(document)
-    problems = [Problem(file, "", json_path(place), told) for place, told in faults]
+    problems += [Problem(file, "", json_path(place), told) for place, told in faults]
     cycle = [] if problems else _cycle(edges)
     if cycle:
         problems.append(Problem(file, cycle[0], "", f"is below itself: {' > '.join(cycle)}"))
