@@ -176,5 +176,5 @@ def test_what_is_near_is_named(place: Place) -> None:
 
 def test_before_any_stage_nothing_is_known(tmp_path: Path) -> None:
     manifest = Manifest(tmp_path / "m.toml", {"name": "n", "version": "0.1.0"}, tmp_path)
-    with pytest.raises(UsageError, match=r"no stage that has been done knows coco-1$"):
+    with pytest.raises(UsageError, match=r"no stage that has been done knows coco-1; nothing has been built there"):
         explain(Place(manifest, tmp_path / "work", tmp_path, {}), STAGES, "coco-1")

@@ -113,5 +113,7 @@ def explain(place: Place, stages: tuple[Stage, ...], record_id: str) -> list[Ste
         known = sorted({value for _, _, table in tables for value in table[table.column_names[0]].to_pylist()})
         near = difflib.get_close_matches(record_id, known, n=3)
         hint = f"; near are {', '.join(near)}" if near else ""
+        if not place.work.is_dir():
+            hint = "; nothing has been built there: where a build lies elsewhere, say so with --work"
         raise UsageError(f"{place.work}: no stage that has been done knows {record_id}{hint}")
     return steps

@@ -79,11 +79,16 @@ def test_status_before_and_after_a_change(
     demo: Demo, world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["--work", str(tmp_path / "work"), "--sources", str(world)]
+    assert run(["status", str(demo("candvg")), *arguments]) == 0
+    assert capsys.readouterr().err.startswith(f"nothing has been built in {tmp_path / 'work'}; ")
     first = json_of(capsys, ["status", str(demo("candvg")), *arguments])
     assert schema.errors("status", first) == []
     assert (first["statistics"], first["strata"]) == (None, [])
     assert not any(stage["up_to_date"] for stage in first["stages"])
     assert run(["build", str(demo("candvg")), "--to", "30_stratify", *arguments]) == 0
+    capsys.readouterr()
+    assert run(["status", str(demo("candvg")), *arguments]) == 0
+    assert capsys.readouterr().err == ""
     changed = str(demo("candvg", max_candidates=9))
     found = json_of(capsys, ["status", changed, *arguments])
     assert schema.errors("status", found) == []

@@ -142,3 +142,5 @@ def status(
         talk.print_json(found)
     else:
         _print(checked, found, _strata(place))
+        if not place.work.is_dir():
+            talk.sayer()(f"nothing has been built in {place.work}; where a build lies elsewhere, say so with --work")
