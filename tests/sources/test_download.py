@@ -670,6 +670,17 @@ def test_what_is_no_http_at_all(server: Loopback, get: Get) -> None:
     assert content_of(get()) == CONTENT
 
 
+def test_a_long_line_that_is_no_header_is_told_in_part(server: Loopback, get: Get) -> None:
+    def shout(handler: Handler, page: Page) -> None:
+        handler.put(b"HTTP/1.1 200 OK\r\nX: \0" + b"a" * 5000 + b"\r\n\r\n")
+        handler.hang_up()
+
+    server.pages["/a.bin"] = Page(always=shout)
+    reason = get(replace(QUICK, attempts=1)).reason
+    assert "illegal header line" in reason
+    assert len(reason) < 200
+
+
 def test_an_answer_that_is_encoded_unasked_is_decoded(server: Loopback, get: Get) -> None:
     packed = gzip.compress(CONTENT)
     page = server.pages["/a.bin"] = Page(packed, {"ETag": '"one"', "Content-Encoding": "gzip"})

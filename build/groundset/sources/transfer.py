@@ -28,6 +28,8 @@ READ_ANYWAY_BYTES = 64 * 2**20
 # where no validator is strong, so many bytes are fetched again and compared before new ones are added
 OVERLAP_BYTES = 4096
 DECODED = {"gzip", "deflate"}
+# the library's words may hold all of a server's line
+MOST_TOLD = 120
 COMPRESSED_NAMES = (".gz", ".tgz")
 _CONTENT_RANGE = re.compile(r"bytes\s+(\d{1,18})-(\d{1,18})/(\d{1,18}|\*)")
 
@@ -278,7 +280,9 @@ def _told(error: httpx2.HTTPError, manners: Manners) -> str:
     said = next((word for kind, word in words.items() if isinstance(error, kind)), "the connection was cut")
     # an address in the library's own words could carry a secret
     more = str(error)
-    return f"{said} ({more})" if more and "://" not in more and "@" not in more else said
+    if not more or "://" in more or "@" in more:
+        return said
+    return f"{said} ({more if len(more) <= MOST_TOLD else more[: MOST_TOLD - 3] + '...'})"
 
 
 def _refusal(desk: Desk, url: str, response: httpx2.Response) -> Exception:
