@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -286,3 +287,127 @@ def llama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         assert address, (folder / "log").read_text("utf-8", "replace")[-2000:]
         yield f"{address}/v1"
         process.kill()
+
+
+BatchReply = Callable[[str, dict[str, Any]], tuple[int, Any]]
+
+
+def batch_answer(content: str, finish: str = "stop") -> dict[str, Any]:
+    choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": content}}
+    usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+    return {
+        "id": "x",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "served-1",
+        "choices": [choice],
+        "usage": usage,
+    }
+
+
+class BatchServer:
+    """Files and batches; a batch stays `in_progress` until `finish` is called."""
+
+    # test modules cannot import this module
+    answer = staticmethod(batch_answer)
+
+    def __init__(self, reply: BatchReply) -> None:
+        self.reply = reply
+        self.files: dict[str, bytes] = {}
+        self.batches: dict[str, dict[str, Any]] = {}
+        self.status = 200
+        self.lose_answer_to = ""
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, *_: Any) -> None:
+                """Says nothing."""
+
+            def _send(self, content: Any, status: int = 200) -> None:
+                body = content if isinstance(content, bytes) else json.dumps(content).encode()
+                self.send_response(status)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def _any(self) -> None:
+                body = self.rfile.read(int(self.headers.get("content-length", 0)))
+                if outer.status != 200:
+                    self._send({"error": {"message": f"no, {PLANTED}", "code": "no"}}, outer.status)
+                    return
+                found = outer.serve(self.command, self.path.partition("?")[0].removeprefix("/v1"), body)
+                if outer.lose_answer_to == self.path.removeprefix("/v1") and self.command == "POST":
+                    self.close_connection = True
+                    return
+                self._send(found)
+
+        for method in ("GET", "POST", "DELETE"):
+            setattr(Handler, f"do_{method}", Handler._any)
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def serve(self, method: str, path: str, body: bytes) -> Any:
+        if (method, path) == ("POST", "/files"):
+            # the file is the part of the form whose lines are JSON
+            lines = [line for line in body.split(b"\n") if line.startswith(b'{"custom_id"')]
+            name = f"file-{len(self.files) + 1}"
+            self.files[name] = b"\n".join(lines)
+            return self._file(name)
+        if (method, path) == ("POST", "/batches"):
+            asked = json.loads(body)
+            name = f"batch-{len(self.batches) + 1}"
+            self.batches[name] = {
+                **{key: asked[key] for key in ("input_file_id", "endpoint", "completion_window", "metadata")},
+                "id": name,
+                "object": "batch",
+                "status": "in_progress",
+                "created_at": 1,
+            }
+            return self.batches[name]
+        if (method, path) == ("GET", "/batches"):
+            return {"object": "list", "data": list(self.batches.values()), "has_more": False}
+        name = path.split("/")[2]
+        if method == "DELETE":
+            self.files.pop(name)
+            return {"id": name, "object": "file", "deleted": True}
+        return self.files[name] if path.endswith("/content") else self.batches[name]
+
+    def _file(self, name: str) -> dict[str, Any]:
+        sizes = {"bytes": len(self.files[name]), "created_at": 1, "filename": name}
+        return {"id": name, "object": "file", "purpose": "batch", "status": "processed", **sizes}
+
+    def finish(self, status: str = "completed") -> None:
+        for name, one in self.batches.items():
+            if one["status"] != "in_progress":
+                continue
+            one["status"] = status
+            lines = []
+            for line in self.files[one["input_file_id"]].splitlines():
+                asked = json.loads(line)
+                code, body = self.reply(asked["custom_id"], asked["body"])
+                response = {"status_code": code, "request_id": "r", "body": body}
+                lines.append(json.dumps({"id": "l", "custom_id": asked["custom_id"], "response": response}))
+            self.files[f"{name}-out"] = "\n".join(reversed(lines)).encode()
+            one["output_file_id"] = f"{name}-out"
+
+
+@pytest.fixture
+def server_of() -> Iterator[Callable[[BatchReply], BatchServer]]:
+    made: list[BatchServer] = []
+
+    def make(reply: BatchReply) -> BatchServer:
+        made.append(BatchServer(reply))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()

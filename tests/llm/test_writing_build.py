@@ -88,7 +88,8 @@ def writer_table(url: str, checker: str = "", limit: int = 10_000) -> str:
     told = f"""\
 [writer]
 kind = "llm"
-{MODEL.format(url=url, model="writer-1")}mends = 1
+{MODEL.format(url=url, model="writer-1")}mode = "direct"
+mends = 1
 location_with_place = true
 journal = "answers.jsonl"
 max_paid_requests = {limit}
@@ -648,6 +649,33 @@ def test_what_a_server_did_not_take_is_asked_again_until_a_stage_has_left_it_at_
     assert len(server.asked) == asked
     tables = [(tmp_path / name / "50_generate/kept.parquet").read_bytes() for name in ("again", "third")]
     assert tables[0] == tables[1]
+
+
+def test_by_batches_the_same_is_written_and_each_build_goes_a_step_on(
+    server: Any, server_of: Any, writer: Writer, manifest: Path, small_world: Path, tmp_path: Path
+) -> None:
+    def reply(key: str, body: dict[str, Any]) -> tuple[int, Any]:
+        found = writer.reply(body)
+        return 200, json.loads(found.to_bytes())
+
+    there = server_of(reply)
+    text = writer_table(there.url, "checker-1").replace('mode = "direct"', 'mode = "batch"')
+    by_batch, work = write_manifest(tmp_path / "batch", text), tmp_path / "by-batch"
+    codes = []
+    while not codes or codes[-1] == 4:
+        codes.append(build(by_batch, work, small_world, "--to", "50_generate"))
+        made = len(there.batches)
+        # before anything is answered another build only waits
+        assert codes[-1] == 0 or build(by_batch, work, small_world, "--to", "50_generate") == 4
+        assert len(there.batches) == made
+        there.finish()
+    assert codes[-1] == 0
+    assert len(codes) > 5
+    assert there.files == {}
+    assert build(manifest, tmp_path / "direct", small_world, "--to", "50_generate") == 0
+    assert rows(work, "50_generate/kept") == rows(tmp_path / "direct", "50_generate/kept")
+    assert rows(work, "50_generate/rejected") == rows(tmp_path / "direct", "50_generate/rejected")
+    assert rows(work, "50_generate/flagged") == rows(tmp_path / "direct", "50_generate/flagged")
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])

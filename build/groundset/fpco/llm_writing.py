@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import msgspec
 import pyarrow as pa
 
-from groundset.errors import UsageError
+from groundset.errors import UsageError, WaitingForPeopleError
 from groundset.files import canonical_json, sha256_bytes, sha256_if_there
 from groundset.fpco import llm_plan
 from groundset.fpco.cross_checks import Draft, Opinion, opinion
@@ -28,7 +28,7 @@ from groundset.fpco.joins import boxes_px, objects_of, photograph_folders, rows_
 from groundset.fpco.llm_plan import Unpaid, UnpaidError
 from groundset.fpco.llm_writer import Rules, Written, write_one
 from groundset.fpco.prompting import Target
-from groundset.llm import journal_file
+from groundset.llm import batch, journal_file
 from groundset.llm.config import Config, config_of
 from groundset.llm.journal import Journal
 from groundset.llm.progress import Counts
@@ -38,7 +38,7 @@ from groundset.llm.run import Talk, converse
 from groundset.schema_types import arrow_schema
 from groundset.stage import Inputs, Output
 
-JOURNAL = "journal.sqlite"
+JOURNAL, BATCHES = "journal.sqlite", "batches"
 USED, HISTORY, MODELS = "journal.jsonl", "set_aside.jsonl", "models.json"
 
 Item = TypeVar("Item")
@@ -196,6 +196,51 @@ def _completed(
     return [one if not isinstance(one, Missing) else made[place] for place, (_, one) in enumerate(reached)]
 
 
+def _collect(models: _Models, journal: Journal, folder: Path) -> int:
+    """Fetches the batches that have ended; returns how many.
+
+    Raises:
+        WaitingForPeopleError: Some have not.
+    """
+    ended, waiting = 0, list[str]()
+    # one model may be asked twice, as writer and as checker
+    for config in dict.fromkeys(_addresses(models)):
+        count, lines = batch.collect(_config_at(models, config), journal, folder)
+        ended, waiting = ended + count, waiting + lines
+    if waiting:
+        told = "\n  ".join(waiting)
+        raise WaitingForPeopleError(f"50_generate: a model still works; build again later to go on\n  {told}")
+    return ended
+
+
+def _addresses(models: _Models) -> list[tuple[str, str]]:
+    return [(config.base_url, config.model) for config in (models.writer, *models.checkers)]
+
+
+def _config_at(models: _Models, address: tuple[str, str]) -> Config:
+    return next(one for one in (models.writer, *models.checkers) if (one.base_url, one.model) == address)
+
+
+def _hand_over(models: _Models, reached: _Reached, journal: Journal, folder: Path) -> None:
+    """Hands over the next question of every conversation that is not at its end.
+
+    Raises:
+        WaitingForPeopleError: There were some.
+    """
+    asked: list[tuple[Config, list[object]]] = [(models.writer, [one for _, one in reached.written])]
+    asked += [
+        (config, [one for _, one in found]) for config, found in zip(models.checkers, reached.opinions, strict=True)
+    ]
+    count = 0
+    for config, conversations in asked:
+        wanted = [one.request for one in conversations if isinstance(one, Missing)]
+        if wanted:
+            count += batch.hand_over(wanted, config, journal, folder)
+    if count:
+        told = f"{count} questions are handed over to the Batch API; build again later, within a day, to go on"
+        raise WaitingForPeopleError(f"50_generate: {told}")
+
+
 def _history(written: Sequence[Written]) -> bytes:
     """All that was asked about the items that are set aside, a line each."""
     lines = [
@@ -275,7 +320,12 @@ def generate(inputs: Inputs) -> Output:
         # what a server did not take may be the server's fault, until a whole stage has left it at that
         final = journal_file.keys(exported)
         reached = _reached(models, journal, targets, final)
+        is_batch = table["mode"] == "batch" and not inputs.asking.offline
+        if is_batch and not inputs.asking.plan and _collect(models, journal, inputs.work / BATCHES):
+            reached = _reached(models, journal, targets, final)
         _require_leave(inputs, _plan(models, reached), exported)
+        if is_batch:
+            _hand_over(models, reached, journal, inputs.work / BATCHES)
         written = _completed(inputs, _writes(models), reached.written, models.writer, journal)
         drafts, opinions = _drafts(written), list[Opinion]()
         for checker in models.checkers:
