@@ -143,9 +143,9 @@ def _written_by(inputs: Inputs) -> str:
     if writer.get("kind", "") != "llm":
         return WRITERS.get(writer.get("kind", ""), "")
     models = msgspec.json.decode((inputs.work / MODELS).read_bytes())
-    asked = [table["model"] for table in (writer, *writer["cross_checks"])]
+    asked = [(table["model"], table["base_url"].rstrip("/")) for table in (writer, *writer["cross_checks"])]
     told = []
-    for row in sorted(models, key=lambda row: asked.index(row["model"])):
+    for row in sorted(models, key=lambda row: asked.index((row["model"], row["base_url"]))):
         served = [name for name in row["served"] if name != row["model"]]
         answered = f", which answered as {', '.join(served)}" if served else ""
         told.append(f"{row['model']} at {row['base_url']}{answered} (prompts {', '.join(row['prompts'])})")

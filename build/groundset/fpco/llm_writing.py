@@ -30,6 +30,7 @@ from groundset.fpco.llm_writer import Rules, Written, write_one
 from groundset.fpco.prompting import Target
 from groundset.llm import batch, journal_file
 from groundset.llm.config import Config, config_of
+from groundset.llm.desk import Ask
 from groundset.llm.journal import Journal
 from groundset.llm.progress import Counts
 from groundset.llm.replay import Missing, replay
@@ -92,11 +93,11 @@ def _writes(models: _Models) -> Talk[Target, Written]:
     return partial(_write, models.rules)
 
 
-async def _write(rules: Rules, ask: Any, target: Target) -> Written:
+async def _write(rules: Rules, ask: Ask, target: Target) -> Written:
     return await write_one(ask, target, rules)
 
 
-async def _opine(model: str, ask: Any, draft: Draft) -> Opinion:
+async def _opine(model: str, ask: Ask, draft: Draft) -> Opinion:
     return await opinion(ask, draft, model)
 
 
@@ -167,7 +168,7 @@ def _ask(
     def notice(counts: Counts) -> None:
         inputs.asking.passing(_line(counts, config.model, len(items), set_aside, time.monotonic() - began))
 
-    async def numbered(ask: Any, item: tuple[int, Item]) -> tuple[int, Made]:
+    async def numbered(ask: Ask, item: tuple[int, Item]) -> tuple[int, Made]:
         return item[0], await talk(ask, item[1])
 
     try:
