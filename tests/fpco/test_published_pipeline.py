@@ -178,6 +178,9 @@ def test_what_is_not_complete_is_left_out_by_its_first_gap_and_its_texts_are_che
         ("fpco-3361", "lacks_source_image_id"),
         ("fpco-3431", "lacks_source_image_id"),
     }
+    told = {row["record_id"]: row["detail"] for row in rows(place, "20_filter/rejected")}
+    assert told["fpco-2261"] == "its photograph cannot be read; put the picture itself in its place"
+    assert told["fpco-1301"] == "a release needs target_box; add it to the completions file"
     assert said(place, "20_filter/flagged") == {
         ("fpco-1301", "gives_away"),
         ("fpco-2261", "inserted_phrase"),

@@ -9,7 +9,7 @@ boxes, and nothing is written. Item and dialogue have one id, `fpco-<published i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -114,6 +114,15 @@ def _as_flags(verdicts: Iterable[Verdict]) -> list[Verdict]:
     return [replace(row, rule=f"check_{row.rule}", hard=False) if row.hard else row for row in verdicts]
 
 
+def _how_to_complete(missing: Sequence[str]) -> str:
+    if "size" in missing:
+        # a box in a photograph of unknown size is not taken, so it may have been told
+        rest = [key for key in missing if key not in ("size", "target_box")]
+        told = "its photograph cannot be read; put the picture itself in its place"
+        return f"{told}, and add {', '.join(rest)} to the completions file" if rest else told
+    return f"a release needs {', '.join(missing)}; add it to the completions file"
+
+
 def _filter(inputs: Inputs) -> Output:
     """Keeps the records that are complete enough for a release; the texts of the others are checked here."""
     images = rows_by(inputs.tables["10_import/images"], "image_id")
@@ -127,7 +136,7 @@ def _filter(inputs: Inputs) -> Output:
         )
         missing = [key for key in fpco_published.lacks(image, target) if key in needed]
         if missing or target is None:
-            told = f"a release needs {', '.join(missing)}; add it to the completions file"
+            told = _how_to_complete(missing)
             verdicts.append(Verdict(row["dialogue_id"], "item", f"lacks_{missing[0]}", told))
             verdicts += _as_flags(check(dialogue_of(row)))
         else:
