@@ -38,6 +38,7 @@ from groundset.fpco import writing
 from groundset.fpco.dialogue import Dialogue
 from groundset.fpco.joins import boxes_px, objects_of, rows_by
 from groundset.fpco.template_writer import write
+from groundset.llm import journal as journals
 from groundset.llm.journal import Journal
 from groundset.release.verify import verify
 from groundset.stage import Inputs, read_table
@@ -512,6 +513,40 @@ def test_a_key_that_is_not_set_is_told_before_anything_is_asked(
     monkeypatch.delenv(KEY_ENV, raising=False)
     assert build(manifest, tmp_path / "work", small_world) == 2
     assert f"the environment variable {KEY_ENV} is not set" in said_once(capfd)
+    assert server.asked == []
+
+
+def test_a_disk_that_is_almost_full_is_told_in_a_line_and_the_build_goes_on_from_there(
+    server: Any,
+    writer: Writer,
+    manifest: Path,
+    small_world: Path,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def script(question: str, number: int, body: dict[str, Any]) -> Any:
+        if len(server.asked) > 20:
+            monkeypatch.setattr(journals, "LEAST_ROOM_BYTES", 1 << 62)
+        return writer(question, number, body)
+
+    server.script = script
+    assert build(manifest, tmp_path / "work", small_world) == 1
+    assert "the disk is almost full; make room and run again" in said_once(capfd)
+    monkeypatch.undo()
+    monkeypatch.setenv(KEY_ENV, PLANTED)
+    server.script = writer
+    assert build(manifest, tmp_path / "work", small_world) == 0
+    paid = receipt(tmp_path / "work")["facts"]["paid"]
+    assert sum(one["answers"] for one in paid.values()) == sum(writer.answered.values())
+
+
+def test_a_journal_that_could_not_be_exported_is_told_before_anything_is_asked(
+    server: Any, writer: Writer, small_world: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    text = writer_table(server.url).replace('"answers.jsonl"', '"nowhere/answers.jsonl"')
+    assert build(write_manifest(tmp_path / "m", text), tmp_path / "work", small_world) == 2
+    assert "nowhere is no folder that the journal can be written to" in said_once(capfd)
     assert server.asked == []
 
 
