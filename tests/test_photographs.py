@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,13 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from groundset import photographs, schema
+from groundset.files import sha256_if_there
 from groundset.missing_photographs import NAME, note
 from groundset.photographs import in_stored_px, rotation_fault, scaled_boxes
 from groundset.schema_types import arrow_schema
 from groundset.stage import Inputs, Output
 from groundset.verdicts import Verdict, to_table
+from groundset.withdrawals import Withdrawal, encode
 
 Row = dict[str, Any]
 RULES = {
@@ -56,6 +59,9 @@ def image(image_id: str, **changes: Any) -> Row:
         "frame_height": 3.0,
         **changes,
     }
+
+
+ADDRESS = "https://example.invalid/{file_name}"
 
 
 def run(
@@ -131,7 +137,7 @@ def test_sound_photographs_are_measured_and_only_those_that_are_needed(tmp_path:
     stored = (tmp_path / "jpegs" / "coco-A0.png").read_bytes()
     assert (first["path"], first["sha256"]) == ("coco-A0.png", hashlib.sha256(stored).hexdigest())
     assert (first["bytes"], first["width"], first["height"], first["format"]) == (len(stored), 4, 3, "PNG")
-    assert set(output.read) == {f"source:jpegs/coco-A{rank}.png" for rank in range(3)}
+    assert set(output.read) == {"manifest:withdrawn.jsonl", *(f"source:jpegs/coco-A{rank}.png" for rank in range(3))}
     assert output.read["source:jpegs/coco-A0.png"] == first["sha256"]
 
 
@@ -153,6 +159,40 @@ def test_a_stratum_may_run_out(tmp_path: Path) -> None:
     check_account(output)
 
 
+def withdraw(root: Path, name: str, **changes: Any) -> None:
+    row = Withdrawal(name, "owner", "asked", None, None)
+    (root / "withdrawn.jsonl").write_bytes(encode([replace(row, **changes)]))
+
+
+def test_a_withdrawn_photograph_gives_way_unopened_or_leaves_its_place_empty(tmp_path: Path) -> None:
+    rows = ten(tmp_path)
+    (tmp_path / "jpegs" / "coco-A0.png").unlink()
+    withdraw(tmp_path, "coco-A0")
+    for refill, stay in ((("image",), ["A1", "A2"]), (("screening",), ["A1"])):
+        # an absent one that could be fetched is not waited for
+        output = run(tmp_path, rows, refill=refill, photograph_url=ADDRESS)
+        assert (kept(output), rules(output)) == (stay, {"A0": "withdrawn"})
+        check_account(output)
+        assert output.tables["withdrawn"].to_pylist() == [{"image_id": "coco-A0", "reason": "owner"}]
+        assert "source:jpegs/coco-A0.png" not in output.read
+        assert output.read["manifest:withdrawn.jsonl"] == sha256_if_there(tmp_path / "withdrawn.jsonl")
+
+
+def test_the_same_photograph_under_another_id_goes_too(tmp_path: Path) -> None:
+    rows = ten(tmp_path)
+    known = {row["image_id"]: row["pixels_sha256"] for row in run(tmp_path, rows).tables["photographs"].to_pylist()}
+    withdraw(tmp_path, "coco-gone", pixels_sha256=known["coco-A0"], flickr_id="77")
+    output = run(tmp_path, rows, images=[image("coco-A1", flickr_id="77")])
+    assert kept(output) == ["A2", "A3"]
+    told = {verdict.record_id: (verdict.rule, verdict.detail, verdict.hard) for verdict in output.verdicts}
+    same = "withdrawn for the reason owner: it is the same photograph as coco-gone"
+    assert told == {
+        "coco-A0-food": ("withdrawn", same, True),
+        "coco-A1-food": ("withdrawn", same, True),
+        "coco-gone": ("unknown_withdrawal", "it is withdrawn, but no image of the sources has this id", False),
+    }
+
+
 def test_what_a_later_stage_rejected_is_still_shown_and_the_next_comes_in(tmp_path: Path) -> None:
     output = run(tmp_path, ten(tmp_path, "A2"), later=["coco-A0-food"], refill=("image", "review"))
     assert kept(output) == ["A0", "A1", "A3"]
@@ -170,9 +210,6 @@ def test_a_photograph_that_is_not_there_is_noted_as_such(tmp_path: Path) -> None
     assert output.read["source:jpegs/coco-A0.png"] is None
     assert not any("secret" in name for name in output.read)
     check_account(output)
-
-
-ADDRESS = "https://example.invalid/{file_name}"
 
 
 def awaited(output: Output) -> list[str]:

@@ -66,6 +66,11 @@ class Manifest:
         return self.path.with_suffix(".lock.json")
 
     @property
+    def withdrawals_path(self) -> Path:
+        """The photographs that must go, beside the manifest; the file need not exist."""
+        return self.path.with_suffix(".withdrawn.jsonl")
+
+    @property
     def is_generated(self) -> bool:
         """Whether the sources are drawn by groundset itself."""
         return self.source_root is None

@@ -15,9 +15,10 @@ import pyarrow.compute as pc
 
 from groundset import __version__
 from groundset.files import sha256_file
-from groundset.release.facts import Facts, FunnelStep, Source, Stratum, library_versions
+from groundset.release.facts import Facts, FunnelStep, Source, Stratum, Withdrawn, library_versions
 from groundset.release.package import write_release
-from groundset.stage import Inputs, Output, Stage
+from groundset.stage import Inputs, Output, Records, Stage
+from groundset.withdrawals import UNTOLD
 
 CONFIG = (
     "benchmark",
@@ -38,6 +39,7 @@ WRITERS = {
 }
 # the answers that the texts were made of, and the models that gave them
 JOURNAL, MODELS = "50_generate/journal.jsonl", "50_generate/models.json"
+WITHDRAWN = Records("withdrawal", UNTOLD)
 UNITS = {"image": "images", "object": "objects", "dialogue": "dialogues", "item": "items", "sample": "samples"}
 
 
@@ -134,6 +136,7 @@ def facts(
         writer=_written_by(inputs),
         groundset_version=__version__,
         libraries=library_versions(),
+        withdrawn=tuple(Withdrawn(**row) for row in inputs.tables["40_images/withdrawn"].to_pylist()),
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from groundset import withdrawals
 from groundset.files import sha256_if_there
 from groundset.images import ImageRules, Job, Photograph, measure_all
 from groundset.missing_photographs import NAME as MISSING
@@ -178,6 +179,8 @@ def run(inputs: Inputs, kind: str) -> Output:
     is flagged `scaled_boxes` with the factor. Photographs that look alike are flagged `near_duplicate`, those of the
     reserve too: which are flagged follows from which are kept, and from nothing that was opened or rejected on the way.
 
+    A withdrawn photograph is rejected as a broken one is.
+
     Args:
         inputs: Config `sources`, `images`, `strata`; tables `10_import/images`, `30_stratify/kept`, `refill/rejected`.
         kind: What one ranked record is: item or dialogue.
@@ -188,7 +191,10 @@ def run(inputs: Inputs, kind: str) -> Output:
     later: set[str] = set(inputs.tables["refill/rejected"]["record_id"].to_pylist())
     margin = inputs.config["images"]["margin"]
     refills = "image" in inputs.config["strata"]["refill"]
-    found: dict[str, Photograph | Verdict] = {}
+    gone = withdrawals.read(inputs.manifest_folder / inputs.withdrawals)
+    # not opened, nor waited for
+    by_record = withdrawals.by_record(images.values(), gone)
+    found: dict[str, Photograph | Verdict] = dict(by_record)
     awaited: dict[str, Row] = {}
     verdicts: dict[str, Verdict] = {}
     # items that need no later rejection to come in are settled first, so that no newcomer takes an equal one's place
@@ -198,6 +204,7 @@ def run(inputs: Inputs, kind: str) -> Output:
             selection = select(ranking, rejected | (set(verdicts) if refills else set()), margin)
             worked = [rows[item] for item in (*selection.taken, *selection.refused, *selection.reserve)]
             _measure(inputs, images, {row["image_id"] for row in worked}, found, awaited)
+            found |= withdrawals.by_pixels(_pixels(found), gone)
             sound = {image_id: result for image_id, result in found.items() if isinstance(result, Photograph)}
             equal = _equal_pixels(worked, sound, seniors)
             judged = {row["item_id"]: _verdict(row, found.get(row["image_id"]), equal, kind) for row in worked}
@@ -220,26 +227,39 @@ def run(inputs: Inputs, kind: str) -> Output:
         tables={
             "kept": pa.Table.from_pylist(kept, schema=arrow_schema("selected")),
             "photographs": pa.Table.from_pylist(photographs, schema=arrow_schema("photograph")),
+            "withdrawn": withdrawals.table(gone),
         },
-        verdicts=(*verdicts.values(), *(verdict for verdict in scaled if verdict), *alike),
+        verdicts=(
+            *verdicts.values(),
+            *(verdict for verdict in scaled if verdict),
+            *alike,
+            *withdrawals.unknown(images, gone),
+        ),
         entered={kind: sorted({row["item_id"] for row in worked} | set(verdicts))},
-        read=_read(inputs, images, found),
+        read=_read(inputs, images, {name: result for name, result in found.items() if name not in by_record}),
     )
+
+
+def _pixels(found: Mapping[str, Photograph | Verdict]) -> dict[str, str]:
+    return {name: result.pixels_sha256 for name, result in found.items() if isinstance(result, Photograph)}
 
 
 def _read(
     inputs: Inputs, images: Mapping[str, Row], found: Mapping[str, Photograph | Verdict]
 ) -> dict[str, str | None]:
     folders = {source["name"]: source["images"] for source in inputs.config["sources"]}
-    read: dict[str, str | None] = {}
+    withdrawn = inputs.withdrawals
+    read: dict[str, str | None] = {f"manifest:{withdrawn}": sha256_if_there(inputs.manifest_folder / withdrawn)}
+    photographs: dict[str, str | None] = {}
     for image_id, result in found.items():
         if isinstance(result, Verdict) and result.rule == "path_outside_folder":
             continue
         key = f"{folders[images[image_id]['source_name']]}/{images[image_id]['file_name']}"
         path = inputs.source_root / key
         known = result.sha256 if isinstance(result, Photograph) else None
-        read[f"source:{key}"] = known or sha256_if_there(path)
-    if None in read.values():
+        photographs[f"source:{key}"] = known or sha256_if_there(path)
+    read |= photographs
+    if None in photographs.values():
         # what it says of an absent photograph decides whether the build waits for it
         read[f"source:{MISSING}"] = sha256_if_there(inputs.source_root / MISSING)
     return read

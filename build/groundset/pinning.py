@@ -78,6 +78,9 @@ def pin_stage(place: Place, stage: Stage, say: Say, *, locked: bool, repin: bool
         if not repin:
             _refuse_spoilt_photographs(place)
         keys = ("sha256", "bytes", "width", "height")
+        withdrawn = sha256_if_there(place.manifest.withdrawals_path)
+        listed = {place.manifest.withdrawals_path.name: {"sha256": withdrawn}} if withdrawn else {}
+        _pin(place, "decisions", listed, say, locked=locked, repin=repin)
         pins = {row["image_id"]: {key: row[key] for key in keys} for row in rows}
         _pin(place, "photographs", pins, say, locked=locked, repin=repin)
     elif stage.name == "70_validate":
@@ -153,11 +156,14 @@ def _changed_problems(place: Place, pinned: lock.Lock) -> list[Problem]:
     sources: dict[str, dict[str, Any]] = {}
     for source in place.manifest.content["sources"]:
         sources |= source_files.pinned(source, place.source_root, pinned.pins["sources"])
-    decided = {}
+    decided: dict[str, dict[str, Any]] = {}
     for name in place.manifest.content["decisions"]["files"]:
         digest = sha256_if_there(place.manifest.path.parent / name)
         if name in pinned.pins["decisions"] and digest:
             decided[name] = {"sha256": digest}
+    withdrawn = place.manifest.withdrawals_path
+    if withdrawn.name in pinned.pins["decisions"]:
+        decided[withdrawn.name] = {"sha256": sha256_if_there(withdrawn)}
     problems = lock.differences(pinned, "sources", sources) + lock.differences(pinned, "decisions", decided)
     if place.manifest.is_published:
         for source in place.manifest.content["sources"]:

@@ -80,6 +80,7 @@ class Inputs:
         manifest_folder: Folder that decision files are relative to.
         work: Work folder, for a stage that passes on what earlier ones wrote.
         asking: How outside services may be asked.
+        withdrawals: Name of the file in the manifest's folder that lists withdrawn photographs.
     """
 
     config: Mapping[str, Any]
@@ -88,6 +89,7 @@ class Inputs:
     manifest_folder: Path
     work: Path
     asking: Asking = NOBODY
+    withdrawals: str = "withdrawn.jsonl"
 
 
 @dataclass(frozen=True)
@@ -286,6 +288,7 @@ def _read_inputs(place: Place, stage: Stage, asking: Asking) -> Inputs:
         manifest_folder=place.manifest.path.parent,
         work=place.work,
         asking=asking,
+        withdrawals=place.manifest.withdrawals_path.name,
     )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from groundset.release.card import card, example, front_matter, read_front_matter, size_category
-from groundset.release.facts import CONFIGS, Stratum
+from groundset.release.facts import CONFIGS, Stratum, Withdrawn
 from groundset.release.features import yaml_features
 from groundset.release.parquet import Size
 
@@ -55,6 +55,12 @@ def test_front_matter_names_configs_features_and_splits_in_loadable_order(candvg
     box = next(field for field in head["dataset_info"][0]["features"] if field["name"] == "candidates")["list"][1]
     assert list(box) == ["name", "list", "length"]
     assert head["dataset_info"][0]["features"] == yaml_features("candvg_sample")
+
+
+def test_withdrawn_photographs_are_listed_with_the_reason_alone(candvg) -> None:
+    text = card_of(replace(candvg, facts=replace(candvg.facts, withdrawn=(Withdrawn("invig-9z", "licence"),))))
+    assert "| invig-9z | its licence is not as its source said |" in text
+    assert "Withdrawn" not in card_of(candvg)
 
 
 @pytest.mark.parametrize("text", ["", "# no front matter", "---\na: [\n---\n", "---\n- *missing\n---\n"])

@@ -19,6 +19,7 @@ from PIL import Image
 
 from groundset.release.checksums import CHECKSUMS, checksums, listed_files
 from groundset.release.croissant import CROISSANT
+from groundset.release.facts import Withdrawn
 from groundset.release.verify import verify
 from groundset.schema_types import arrow_schema
 
@@ -313,6 +314,14 @@ def test_tampered_fpco_release_is_told(change: Change, message: str, releases, t
 def test_tampered_candvg_release_is_told(change: Change, message: str, releases, tmp_path: Path) -> None:
     found = verify(tampered(releases["candvg"], tmp_path / "r", change), load=False)
     assert any(message in str(problem) for problem in found), [str(problem) for problem in found]
+
+
+def test_a_withdrawn_photograph_may_not_be_in_the_release(make, tmp_path: Path) -> None:
+    gone = (Withdrawn("invig-0z", "fault"), Withdrawn("invig-1a", "owner"))
+    release = make["candvg"](tmp_path / "photographs", withdrawn=gone).write(tmp_path / "release")
+    (problem,) = verify(release, load=False)
+    assert (problem.record, problem.path) == ("invig-1a", "$.facts.withdrawn[1]")
+    assert "the photograph is withdrawn, and still in the release" in problem.message
 
 
 def test_several_faults_are_all_told(releases, tmp_path: Path) -> None:

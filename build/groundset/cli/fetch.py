@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from groundset import benchmarks, lock, missing_photographs, runner
+from groundset import benchmarks, lock, missing_photographs, runner, withdrawals
 from groundset import manifest as manifests
 from groundset.cli import talk
 from groundset.errors import SHOWN_PROBLEMS, DataError, Problem, ServiceError, UsageError
@@ -243,14 +243,17 @@ def _photographs(
     refused: list[str] = []
     if (place.work / f"{runner.REFILL}.parquet").is_file():
         refused = read_table(place, runner.REFILL)["record_id"].to_pylist()
+    images = read_table(place, "10_import/images")
+    gone = withdrawals.read(manifest.withdrawals_path)
     got = fetch_photographs(
         manifest.content,
         place.source_root,
         read_table(place, f"{RANKED}/kept"),
-        read_table(place, "10_import/images"),
+        images,
         refused,
         lock.read(manifest.lock_path).pins["photographs"],
         get,
+        withdrawals.by_record(images.to_pylist(), gone) if gone else (),
     )
     root = place.source_root
     got_now = [outcome for outcome in got.outcomes.values() if outcome.state in ("fetched", "already_there")]

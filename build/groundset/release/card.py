@@ -14,7 +14,17 @@ import yaml  # type: ignore[import-untyped]
 
 from groundset.release.attribution import count_licences, licence_table
 from groundset.release.card_statistics import section
-from groundset.release.card_texts import ABOUT, EXAMPLE_INTRO, FUNNEL_NOTE, HOW_MADE, POLICY, TAGS, TASKS
+from groundset.release.card_texts import (
+    ABOUT,
+    EXAMPLE_INTRO,
+    FUNNEL_NOTE,
+    HOW_MADE,
+    POLICY,
+    TAGS,
+    TASKS,
+    WITHDRAWN,
+    WITHDRAWN_REASONS,
+)
 from groundset.release.facts import CONFIGS, SPLIT, WITH_IMAGE, Facts
 from groundset.release.features import yaml_features
 from groundset.release.markdown import bullets, fenced, table
@@ -239,6 +249,13 @@ def _origin(facts: Facts) -> str:
     return "\n\n".join(parts)
 
 
+def _withdrawn(facts: Facts) -> str:
+    if not facts.withdrawn:
+        return ""
+    rows: list[tuple[object, ...]] = [(row.image_id, WITHDRAWN_REASONS[row.reason]) for row in facts.withdrawn]
+    return "\n\n".join(("### Withdrawn photographs", WITHDRAWN, table(("image_id", "reason"), rows), ""))
+
+
 def _configs(facts: Facts, sizes: Mapping[str, Size]) -> str:
     rows: list[tuple[object, ...]] = [
         (f"`{config.name}`" + (" (default)" if not number else ""), config.about, sizes[config.name].rows)
@@ -326,7 +343,7 @@ Use the annotations and texts as their licence says. With each photograph do wha
 with ND you may not publish one, under one with SA only under that same licence. Filter by the column `licence` to keep
 to what you may use. Licences are given as the sources state them, without warranty, and this page is no legal advice.
 
-## Uses and limits
+{_withdrawn(facts)}## Uses and limits
 
 It is meant for:
 

@@ -57,6 +57,15 @@ kind of false premise. The questions are written, checked by rule (ten questions
 small edit from turn 4 on), and accepted, rejected or edited by the reviewers.""",
 }
 
+WITHDRAWN = """\
+These photographs have been withdrawn, with all that was said about them. If you have an earlier version, stop using
+them, and do not pass them on."""
+WITHDRAWN_REASONS: Mapping[str, str] = {
+    "owner": "who made it asks for it",
+    "licence": "its licence is not as its source said",
+    "fault": "it should not be shown, or is not what its record says",
+}
+
 POLICY: Mapping[str, str] = {
     "reference-only": "The image policy is `reference-only`: no photograph is embedded, all are referenced.",
     "permissive": """\

@@ -123,6 +123,14 @@ class Stratum:
 
 
 @dataclass(frozen=True)
+class Withdrawn:
+    """A photograph that had to go, and the reason: owner, licence or fault; a release says no more of it."""
+
+    image_id: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Facts:
     """What the card, the licence page and manifest.json say of a release beyond its rows.
 
@@ -154,6 +162,7 @@ class Facts:
         writer: What wrote the questions, in words; empty where nothing was written.
         groundset_version: Version of the code.
         libraries: Library to version, of those that can influence a byte.
+        withdrawn: Photographs that had to go, by id.
     """
 
     benchmark: str
@@ -183,6 +192,8 @@ class Facts:
     writer: str
     groundset_version: str
     libraries: Mapping[str, str]
+    # releases that were made before there were withdrawals have none
+    withdrawn: tuple[Withdrawn, ...] = ()
 
 
 def library_versions() -> dict[str, str]:

@@ -26,6 +26,7 @@ from groundset.release.record import FORMAT, ReleaseRecord, decode
 from groundset.release.rights import photograph_problems, rights_problems
 from groundset.schema import table_problems
 from groundset.schema_types import IMAGE_TYPE, arrow_schema
+from groundset.withdrawals import REASONS
 
 _INVARIANTS: Mapping[str, Callable[[Mapping[str, list[Mapping[str, Any]]]], list[Problem]]] = {
     "candvg": candvg_problems,
@@ -152,6 +153,19 @@ def _record_problems(record: ReleaseRecord, rows: Mapping[str, int], images: pa.
     return problems
 
 
+def _withdrawn_problems(record: ReleaseRecord, images: pa.Table) -> list[Problem]:
+    file, held = "manifest.json", set(images["image_id"].to_pylist())
+    problems = []
+    for place, row in enumerate(record.facts.withdrawn):
+        path = f"$.facts.withdrawn[{place}]"
+        if row.image_id in held:
+            told = "the photograph is withdrawn, and still in the release"
+            problems.append(Problem(file, row.image_id, path, told, "build the release anew"))
+        if row.reason not in REASONS:
+            problems.append(Problem(file, row.image_id, f"{path}.reason", f"it is none of {', '.join(REASONS)}"))
+    return problems
+
+
 def _schema_problems(folder: Path, record: ReleaseRecord) -> list[Problem]:
     problems = []
     expected = {f"{config.schema}.schema.json" for config in CONFIGS[record.facts.benchmark]}
@@ -220,6 +234,7 @@ def verify(folder: Path, *, load: bool = True) -> list[Problem]:
     problems += _schema_problems(folder, record)
     if images is not None:
         problems += rights_problems(folder, record.rights, images, record.facts.image_policy)
+        problems += _withdrawn_problems(record, images)
         problems += croissant_problems(folder, images)
         problems += _page_problems(folder, record, tables, images)
         problems += _embedded_problems(folder, record.facts.benchmark, images)

@@ -28,6 +28,7 @@ from groundset.source_files import pin_name
 from groundset.sources.download import Download, Outcome
 from groundset.sources.transfer import is_web_address
 from groundset.verdicts import Verdict
+from groundset.withdrawals import RULE
 
 ORIGINAL_URL = "original_url"
 PLACEHOLDERS = {"{file_name}", "{source_image_id}", "{split}"}
@@ -250,7 +251,14 @@ def _barren(asked: Collection[str], by_id: Mapping[str, Row], unfit: Collection[
 
 
 def fetch_photographs(
-    content: Row, root: Path, ranking: pa.Table, images: pa.Table, refused: Collection[str], pins: Pins, get: Get
+    content: Row,
+    root: Path,
+    ranking: pa.Table,
+    images: pa.Table,
+    refused: Collection[str],
+    pins: Pins,
+    get: Get,
+    withdrawn: Collection[str] = (),
 ) -> Photographs:
     """Fetches the photographs of the selected records and a margin, until every stratum has enough that are fit.
 
@@ -266,6 +274,7 @@ def fetch_photographs(
         refused: Item ids that later stages have rejected and whose places others take.
         pins: The lock's `photographs`.
         get: Fetches downloads.
+        withdrawn: Image ids that must go; nothing is asked for them, and they give way as unfit ones do.
     """
     sources = {source["name"]: source for source in content["sources"]}
     rules, refills = content["images"], "image" in content["strata"]["refill"]
@@ -288,11 +297,13 @@ def fetch_photographs(
             seen |= set(fresh)
             turned = {image_id: rotation_fault(by_id[image_id], rules) for image_id in fresh}
             unfit |= {image_id: fault.rule for image_id, fault in turned.items() if fault is not None}
+            unfit |= {image_id: RULE for image_id in fresh if image_id in withdrawn}
             # photographs of a source without addresses come from its archive, or from whoever has them
             asked = [
                 by_id[image_id]
                 for image_id in fresh
                 if turned[image_id] is None
+                and image_id not in withdrawn
                 and sources[by_id[image_id]["source_name"]].get("photograph_url", NO_URL) != NO_URL
             ]
             got = _got(asked, sources, root, pins, get)
