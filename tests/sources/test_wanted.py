@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -137,10 +137,11 @@ def fetched(
     refused: tuple[str, ...] = (),
     url: str = "https://example.invalid/{source_image_id}.jpg",
     pins: dict[str, dict[str, Any]] | None = None,
+    withdrawn: Collection[str] = (),
 ) -> wanted.Photographs:
     rules = {"max_pixels": 100, "margin": 1, "reject_rotated": True, "reject_rotation_unknown": False}
     content = sources_of({"photograph_url": url}) | {"images": rules, "strata": {"refill": list(refill)}}
-    return wanted.fetch_photographs(content, root, *tabled, refused, pins or {}, publisher.get)
+    return wanted.fetch_photographs(content, root, *tabled, refused, pins or {}, publisher.get, withdrawn)
 
 
 def test_the_selected_and_a_margin_are_fetched(tmp_path: Path) -> None:
@@ -183,6 +184,13 @@ def test_without_refill_nothing_gives_way(tmp_path: Path) -> None:
     publisher = Publisher({"p0": "missing"})
     assert fetched(tmp_path, publisher, tables(9), refill=()).unfit == {"coco-p0": "missing_file"}
     assert publisher.asked == ["p0", "p1", "p2"]
+
+
+def test_what_is_withdrawn_is_not_asked_for(tmp_path: Path) -> None:
+    for refill, asked in ((("image",), ["p1", "p2", "p3"]), ((), ["p1", "p2"])):
+        publisher = Publisher({})
+        found = fetched(tmp_path, publisher, tables(9), refill=refill, withdrawn={"coco-p0"})
+        assert (publisher.asked, found.unfit, found.gone) == (asked, {"coco-p0": "withdrawn"}, {})
 
 
 def test_trouble_outside_lets_nothing_give_way(tmp_path: Path) -> None:
