@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 LINKS = ("image_id", "item_id", "dialogue_id")
 # the items after screening are those of the filter; where a person changed one, a verdict says so
-NOT_RECORDS = ("strata", "objects", "items")
+NOT_RECORDS = ("strata", "objects", "items", "withdrawn")
 
 
 @dataclass(frozen=True)

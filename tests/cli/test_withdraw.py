@@ -76,6 +76,12 @@ def test_the_next_build_leaves_it_out_everywhere_and_the_card_lists_it(
     assert NOTE not in told
     assert told.replace(card, "").count(gone) == 1, "manifest.json lists it, and nothing else has it"
 
+    capsys.readouterr()
+    assert run(["explain", str(manifest), gone, "--work", str(work), "--sources", str(world)]) == 0
+    at_images = [line for line in capsys.readouterr().out.splitlines() if line.startswith("40_images")]
+    assert len(at_images) == 1
+    assert "rejected by withdrawn: withdrawn for the reason owner" in at_images[0]
+
     # what the lock pins now may not be changed by hand, nor taken away
     content = listed.read_bytes()
     for changed in (content.replace(b"owner", b"fault"), b""):
