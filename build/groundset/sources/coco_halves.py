@@ -14,6 +14,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -75,12 +76,15 @@ def _second_half_elsewhere(path: Path, gap: int) -> Iterator[Callable[[], Half |
         yield lambda: None
         return
 
-    def result() -> Half | None:
-        written, _ = process.communicate()
-        found: Half | None = pickle.loads(written) if process.returncode == 0 else None
-        return found
+    assert process.stdout is not None
+    # a pipe that nobody reads holds up who writes
+    with process, ThreadPoolExecutor(1) as pool:
+        written = pool.submit(process.stdout.read)
 
-    with process:
+        def result() -> Half | None:
+            found: Half | None = pickle.loads(written.result()) if written.result() and process.wait() == 0 else None
+            return found
+
         try:
             yield result
         finally:
