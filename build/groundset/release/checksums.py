@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from groundset.errors import Problem
@@ -33,7 +34,12 @@ def file_digests(folder: Path) -> dict[str, str]:
 
 def checksums(folder: Path) -> str:
     """SHA256SUMS of a folder, sorted by path."""
-    return "".join(f"{digest}  {name}\n" for name, digest in file_digests(folder).items())
+    return listing(file_digests(folder))
+
+
+def listing(digests: Mapping[str, str]) -> str:
+    """SHA256SUMS of files whose hashes are known, sorted by path."""
+    return "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
 
 
 def _stated(folder: Path) -> tuple[dict[str, str], list[Problem]]:

@@ -12,11 +12,12 @@ from typing import Any
 import pyarrow as pa
 
 from groundset.errors import DataError, Problem, UsageError
+from groundset.files import sha256_bytes
 from groundset.licences import Licence, by_address, by_spdx, credit_line, may_embed
 from groundset.paths import schema_dir
 from groundset.release.attribution import Rights, SourceRights, attribution_csv, licence_page, licence_texts
 from groundset.release.card import card
-from groundset.release.checksums import CHECKSUMS, checksums, file_digests
+from groundset.release.checksums import CHECKSUMS, file_digests, listing
 from groundset.release.croissant import CROISSANT, File, croissant
 from groundset.release.facts import CONFIGS, WITH_IMAGE, Config, Facts
 from groundset.release.parquet import IMAGE_COLUMN, Embedded, Size, write_config
@@ -199,9 +200,11 @@ def _write_folder(
     _write_text(folder / "ATTRIBUTION.csv", attribution_csv(images))
     _write_text(folder / "manifest.json", encode(record))
     _write_text(folder / "README.md", card(facts, tables, images, sizes))
-    files = [File(name, (folder / name).stat().st_size, digest) for name, digest in file_digests(folder).items()]
-    _write_text(folder / CROISSANT, croissant(facts, record.rights, images, files))
-    _write_text(folder / CHECKSUMS, checksums(folder))
+    digests = file_digests(folder)
+    files = [File(name, (folder / name).stat().st_size, digest) for name, digest in digests.items()]
+    described = croissant(facts, record.rights, images, files)
+    _write_text(folder / CROISSANT, described)
+    _write_text(folder / CHECKSUMS, listing({**digests, CROISSANT: sha256_bytes(described.encode())}))
 
 
 def write_release(

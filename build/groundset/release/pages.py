@@ -16,11 +16,11 @@ from groundset import __version__
 from groundset.errors import Problem
 from groundset.release.attribution import count_licences, licence_page
 from groundset.release.card import card
-from groundset.release.checksums import CHECKSUMS, file_digests
 from groundset.release.croissant import CROISSANT, File, croissant, stated_licences
 from groundset.release.facts import CONFIGS
 from groundset.release.parquet import config_size
 from groundset.release.record import ReleaseRecord
+from groundset.release.rights import read_page
 
 SHOWN_CHARACTERS = 120
 
@@ -40,18 +40,9 @@ def _shown(line: str) -> str:
     return repr(line if len(line) <= SHOWN_CHARACTERS else f"{line[: SHOWN_CHARACTERS - 1]}…")
 
 
-def _text(folder: Path, name: str) -> tuple[str | None, list[Problem]]:
-    try:
-        return (folder / name).read_bytes().decode("utf-8"), []
-    except OSError as error:
-        return None, [Problem(name, "", "", f"it cannot be read: {error.strerror}")]
-    except UnicodeDecodeError as error:
-        return None, [Problem(name, "", "", f"it is not UTF-8: {error.reason} at byte {error.start}")]
-
-
-def _file_problems(folder: Path, document: Mapping[str, Any]) -> list[Problem]:
+def _file_problems(document: Mapping[str, Any], digests: Mapping[str, str]) -> list[Problem]:
     stated = {row["contentUrl"]: row["sha256"] for row in document["distribution"] if "contentUrl" in row}
-    found = {name: digest for name, digest in file_digests(folder).items() if name not in (CROISSANT, CHECKSUMS)}
+    found = {name: digest for name, digest in digests.items() if name != CROISSANT}
     return [
         Problem(CROISSANT, name, "$.distribution", f"it gives the sha256 {stated.get(name)}, the file has {digest}")
         for name, digest in found.items()
@@ -62,20 +53,21 @@ def _file_problems(folder: Path, document: Mapping[str, Any]) -> list[Problem]:
     ]
 
 
-def croissant_problems(folder: Path, images: pa.Table) -> list[Problem]:
+def croissant_problems(folder: Path, images: pa.Table, digests: Mapping[str, str]) -> list[Problem]:
     """Where croissant.json is none, or counts licences or hashes files otherwise than the rows and the folder.
 
     Args:
         folder: The release.
         images: Rows of the config `images`, which keep their schema.
+        digests: What `file_digests` says of the folder.
     """
-    text, problems = _text(folder, CROISSANT)
-    if text is None:
+    text, problems = read_page(folder, CROISSANT)
+    if problems:
         return problems
     try:
         document = json.loads(text)
         stated = stated_licences(document)
-        problems += _file_problems(folder, document)
+        problems += _file_problems(document, digests)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         return [Problem(CROISSANT, "", "", f"it is not what groundset writes: {error!r}")]
     expected = count_licences(images)
@@ -88,7 +80,11 @@ def croissant_problems(folder: Path, images: pa.Table) -> list[Problem]:
 
 
 def page_problems(
-    folder: Path, record: ReleaseRecord, tables: Mapping[str, pa.Table], images: pa.Table
+    folder: Path,
+    record: ReleaseRecord,
+    tables: Mapping[str, pa.Table],
+    images: pa.Table,
+    digests: Mapping[str, str],
 ) -> list[Problem]:
     """Where a page is not, line for line, what this version of groundset makes of rows and manifest.json.
 
@@ -99,6 +95,7 @@ def page_problems(
         record: Its manifest.json.
         tables: Config to its rows without photographs.
         images: Rows of the config `images`.
+        digests: What `file_digests` says of the folder.
     """
     facts = record.facts
     if facts.groundset_version != __version__:
@@ -108,16 +105,14 @@ def page_problems(
         sizes = {config.name: config_size(folder, config) for config in CONFIGS[facts.benchmark]}
         expected["README.md"] = card(facts, tables, images, sizes)
     files = [
-        File(name, (folder / name).stat().st_size, digest)
-        for name, digest in file_digests(folder).items()
-        if name != CROISSANT
+        File(name, (folder / name).stat().st_size, digest) for name, digest in digests.items() if name != CROISSANT
     ]
     expected[CROISSANT] = croissant(facts, record.rights, images, files)
     problems = []
     for name, right in expected.items():
-        text, wrong = _text(folder, name)
+        text, wrong = read_page(folder, name)
         problems += wrong
-        if text is not None and (problem := _line_problem(name, text, right)):
+        if not wrong and (problem := _line_problem(name, text, right)):
             problems.append(problem)
     return problems
 

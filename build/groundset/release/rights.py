@@ -52,7 +52,8 @@ def image_row_problems(images: pa.Table, policy: str) -> list[Problem]:
     return problems
 
 
-def _page(folder: Path, name: str) -> tuple[str, list[Problem]]:
+def read_page(folder: Path, name: str) -> tuple[str, list[Problem]]:
+    """The text of a page, or an empty one and why it cannot be read."""
     try:
         return (folder / name).read_bytes().decode("utf-8"), []
     except OSError as error:
@@ -65,7 +66,7 @@ def _count_problems(folder: Path, images: pa.Table) -> list[Problem]:
     expected = count_licences(images)
     problems = []
     for name in ("README.md", "LICENSE.md"):
-        page, wrong = _page(folder, name)
+        page, wrong = read_page(folder, name)
         problems += wrong
         if wrong:
             continue
@@ -80,7 +81,7 @@ def _count_problems(folder: Path, images: pa.Table) -> list[Problem]:
 
 def _attribution_problems(folder: Path, images: pa.Table) -> list[Problem]:
     file = "ATTRIBUTION.csv"
-    page, problems = _page(folder, file)
+    page, problems = read_page(folder, file)
     if problems:
         return problems
     try:
@@ -122,7 +123,7 @@ def _text_problems(folder: Path, rights: Rights, images: pa.Table) -> list[Probl
         if name not in present:
             problems.append(Problem(file, "", "", "the text of a licence that is used is missing"))
             continue
-        page, wrong = _page(folder, file)
+        page, wrong = read_page(folder, file)
         problems += wrong
         if not wrong and page != text(spdx):
             problems.append(Problem(file, "", "", f"it is not the text of {spdx}"))

@@ -16,7 +16,7 @@ from groundset.errors import Problem
 from groundset.licences import POLICIES
 from groundset.paths import schema_dir
 from groundset.release.card import read_front_matter
-from groundset.release.checksums import checksum_problems
+from groundset.release.checksums import checksum_problems, file_digests
 from groundset.release.facts import CONFIGS, SPLIT, WITH_IMAGE, Config
 from groundset.release.invariants import candvg_problems, fpco_problems, image_problems, key_problems
 from groundset.release.loading import loading_problems
@@ -197,7 +197,9 @@ def _page_problems(
     folder: Path, record: ReleaseRecord, tables: Mapping[str, pa.Table], images: pa.Table
 ) -> list[Problem]:
     try:
-        return page_problems(folder, record, tables, images)
+        digests = file_digests(folder)
+        found = croissant_problems(folder, images, digests)
+        return found + page_problems(folder, record, tables, images, digests)
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         message = f"its pages cannot be written anew to compare them: {' '.join(str(error).split())}"
         return [Problem("manifest.json", "", "", message)]
@@ -235,7 +237,6 @@ def verify(folder: Path, *, load: bool = True) -> list[Problem]:
     if images is not None:
         problems += rights_problems(folder, record.rights, images, record.facts.image_policy)
         problems += _withdrawn_problems(record, images)
-        problems += croissant_problems(folder, images)
         problems += _page_problems(folder, record, tables, images)
         problems += _embedded_problems(folder, record.facts.benchmark, images)
     if len(tables) == len(configs):
