@@ -5,13 +5,12 @@
 from __future__ import annotations
 
 import functools
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Literal
 
-from groundset.errors import DataError, Problem
+from groundset.fpco import word_file
 from groundset.fpco.plurals import NO_PLURAL, ONLY_PLURAL, is_plural_form, singulars
 
 FILE = "lexicon.toml"
@@ -186,23 +185,7 @@ def parse(text: str) -> Lexicon:
     Raises:
         DataError: If the text is no TOML, lacks a section or contradicts itself, with every fault.
     """
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise DataError("the lexicon cannot be read", [Problem(FILE, "", "", str(error))]) from error
-    missing = [Problem(FILE, "", f"$.{name}", "this section is missing") for name in _SECTIONS if name not in raw]
-    if missing:
-        raise DataError("the lexicon lacks sections", missing)
-    try:
-        lexicon = _build(raw)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise DataError(
-            "the lexicon has an entry of the wrong shape", [Problem(FILE, "", "", f"{type(error).__name__}: {error}")]
-        ) from error
-    problems = [Problem(FILE, "", path, message) for path, message in _faults(lexicon)]
-    if problems:
-        raise DataError("the lexicon contradicts itself", problems)
-    return lexicon
+    return word_file.parse(text, FILE, "the lexicon", _SECTIONS, _build, _faults, "itself")
 
 
 def _build(raw: Mapping[str, Any]) -> Lexicon:

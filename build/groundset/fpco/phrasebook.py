@@ -5,14 +5,13 @@
 from __future__ import annotations
 
 import functools
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from groundset.errors import DataError, Problem
 from groundset.fpco import lexicon as words
+from groundset.fpco import word_file
 from groundset.fpco.lexicon import Lexicon
 
 FILE = "phrasebook.toml"
@@ -123,22 +122,15 @@ def parse(text: str, lexicon: Lexicon) -> Phrasebook:
     Raises:
         DataError: If the text is no TOML, lacks a section or contradicts itself or the lexicon, with every fault.
     """
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise DataError("the phrasebook cannot be read", [Problem(FILE, "", "", str(error))]) from error
-    missing = [Problem(FILE, "", f"$.{name}", "this section is missing") for name in _SECTIONS if name not in raw]
-    if missing:
-        raise DataError("the phrasebook lacks sections", missing)
-    try:
-        book = _build(raw)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        problem = Problem(FILE, "", "", f"{type(error).__name__}: {error}")
-        raise DataError("the phrasebook has an entry of the wrong shape", [problem]) from error
-    problems = [Problem(FILE, "", path, message) for path, message in _faults(book, lexicon)]
-    if problems:
-        raise DataError("the phrasebook contradicts itself or the lexicon", problems)
-    return book
+    return word_file.parse(
+        text,
+        FILE,
+        "the phrasebook",
+        _SECTIONS,
+        _build,
+        lambda book: _faults(book, lexicon),
+        "itself or the lexicon",
+    )
 
 
 def _build(raw: Mapping[str, Any]) -> Phrasebook:
