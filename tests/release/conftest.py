@@ -193,7 +193,7 @@ def fpco_material(folder: Path, policy: str = "permissive", **changes: Any) -> M
     photographs, paths = photographs_of(ids, folder)
     rights = build_image_rows(images, photographs, policy, addresses_of(images))
     credit = {row["image_id"]: row for row in rights.to_pylist()}
-    dialogues, turns = [], []
+    dialogues, turns, variants = [], [], []
     # not in the order of the ids, so that the writer has to sort
     for number, image_id in reversed(list(enumerate(ids))):
         false_class = CLASSES[number % 3]
@@ -231,9 +231,18 @@ def fpco_material(folder: Path, policy: str = "permissive", **changes: Any) -> M
             }
             for question in asked
         ]
+        for set_name, false in (("A", "the white dog"), ("B", "the red dog")) if number < 3 else ():
+            variant = {key: value for key, value in dialogues[-1].items() if key in arrow_schema("fpco_variant").names}
+            variant |= {"variant_id": f"{dialogue_id}-{set_name}", "set": set_name}
+            variant |= {"modified_target_description": false, "questions": questions("the brown dog", false)}
+            variants.append(variant)
     return Material(
-        facts=facts_of("fpco-dialog", image_policy=policy, **changes),
-        tables={"dialogues": rows_table("fpco_dialogue", dialogues), "turns": rows_table("fpco_turn", turns)},
+        facts=facts_of("fpco-dialog", image_policy=policy, **{"further_configs": ("variants",), **changes}),
+        tables={
+            "dialogues": rows_table("fpco_dialogue", dialogues),
+            "turns": rows_table("fpco_turn", turns),
+            "variants": rows_table("fpco_variant", variants),
+        },
         images=rights,
         paths=paths,
         source_images=images,

@@ -89,6 +89,7 @@ def test_fields_that_differ_are_named_one_by_one(releases: dict[str, Path], copi
         ("fpco-dialog", "dialogues", "image_id", "coco-999"),
         ("fpco-dialog", "dialogues", "target_object_id", "a8"),
         ("fpco-dialog", "turns", "image_id", "coco-999"),
+        ("fpco-dialog", "variants", "set", "C"),
         ("candvg", "dialogues", "source_dialogue_id", "other"),
         ("candvg", "samples", "image_id", "invig-9z"),
     ],
@@ -132,6 +133,19 @@ def test_licence_shifts(make: dict[str, Callable[..., Any]], releases: dict[str,
     ]
     assert "- By licence: CC-BY-2.0 1 to 2, CC-BY-NC-SA-2.0 1 to 0." in changelog_draft(found)
     assert reused_ids(found) == []
+
+
+def test_a_config_that_one_of_two_releases_has(
+    make: dict[str, Callable[..., Any]], releases: dict[str, Path], tmp_path: Path
+) -> None:
+    other = make["fpco-dialog"](tmp_path / "photographs", further_configs=())
+    del other.tables["variants"]
+    without = other.write(tmp_path / "without")
+    assert [row.config for row in diff(without, without).configs] == ["dialogues", "turns", "images"]
+    came = config_of(diff(without, releases["fpco-dialog"]), "variants")
+    assert (came.rows_old, came.rows_new, len(came.added), came.columns_added) == (0, 6, 6, ())
+    assert "- variants: 6 added; 6 rows, before 0." in changelog_draft(diff(without, releases["fpco-dialog"]))
+    assert config_of(diff(releases["fpco-dialog"], without), "variants").removed == came.added
 
 
 def test_policy_and_rules_are_compared(

@@ -178,6 +178,19 @@ FPCO: list[tuple[str, Change, str]] = [
     ("turn premise", put("turns", False, "false_premise", row=4), "it is not the dialogue's false_premise at turn 5"),
     ("turn class", put("turns", "location", "false_class"), "'location' is not the dialogue's 'identity'"),
     ("turn of nobody", put("turns", "coco-1-a", "dialogue_id"), "the config dialogues has no dialogue coco-1-a"),
+    ("variant id", put("variants", "coco-101-animal-identity-0", "variant_id"), "it is not the dialogue_id and the set"),
+    ("variant of nobody", put("variants", "coco-1-a", "dialogue_id"), "the config dialogues has no dialogue coco-1-a"),
+    ("variant twice", rewrite("variants", lambda r: r.append(r[-1])), "2 rows have the key coco-103-animal-location-B"),
+    ("variant's photograph", put("variants", "coco-102", "image_id"), "'coco-102' is not the dialogue's 'coco-101'"),
+    ("variant's target", put("variants", "a8", "target_object_id"), "'a8' is not the dialogue's 'a7'"),
+    ("variant's truth", put("variants", "the dog", "target_description"), "'the dog' is not the dialogue's 'the brown"),
+    ("variant's content", put("variants", "Is the brown dog?", "questions", 4, "content"), "content at turn 5"),
+    ("variant's early edit", put("variants", "Is it?", "questions", 1, "modified"), "so it has to equal content"),
+    ("variant's false one", put("variants", "Is it?", "questions", 5, "modified"), "it lacks the modified target desc"),
+    ("variant alike", put("variants", "The black dog", "modified_target_description"), "description of the dialogue"),
+    ("variants alike", put("variants", "the white dog", "modified_target_description", row=1), "of set A already"),
+    ("variants not told", stated(further_configs=[]), "data/variants: no config has this name"),
+    ("config unknown", stated(further_configs=["more"]), "'more' is no optional config of fpco-dialog"),
     ("other bytes", replace_photograph(picture((64, 48)), False), "bytes are not those that the config images names"),
     ("other size", replace_photograph(picture((10, 10)), True), "it has 10 x 10 pixels, not 64 x 48"),
     ("broken picture", replace_photograph(picture((64, 48))[:60], True), "it cannot be decoded"),
@@ -365,7 +378,7 @@ def test_empty_folder_is_told(tmp_path: Path) -> None:
 
 
 def test_box_may_lie_a_rounding_outside(releases, tmp_path: Path) -> None:
-    change = put("dialogues", [-0.4, 0.0, 64.4, 48.0], "target_bbox_xyxy_px")
+    change = put("dialogues", [-0.4, 0.0, 64.4, 48.0], "target_bbox_xyxy_px", row=7)
     found = verify(tampered(releases["fpco-dialog"], tmp_path / "r", change), load=False)
     assert {problem.file for problem in found} == {CROISSANT, "README.md"}
     assert arrow_schema("fpco_dialogue").field("target_bbox_xyxy_px").type == pa.list_(pa.float64())

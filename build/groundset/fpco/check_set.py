@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: groundset contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Holds every dialogue of a folder against the checks: published FPCO-Dialog records, or a release of them.
+"""Holds every dialogue of a folder against the checks: published FPCO-Dialog records, or a release with its variants.
 
 A published set is looked for in both layouts of the publisher, in the folder itself and in its folder `dataset`;
 neither photographs nor results are needed.
@@ -19,11 +19,13 @@ import pyarrow as pa
 from groundset.errors import DataError, Problem
 from groundset.files import plain
 from groundset.fpco.checks import check
-from groundset.fpco.dialogue import Dialogue, from_record
+from groundset.fpco.dialogue import Dialogue
 from groundset.fpco.filter import CATEGORIES
-from groundset.release.facts import CONFIGS
+from groundset.fpco.variants import check_variant, of_variant, read
+from groundset.release.facts import CONFIGS, Config
 from groundset.release.parquet import IMAGE_COLUMN, read_rows, shard_paths
 from groundset.schema import table_problems
+from groundset.schema_types import arrow_schema
 from groundset.sources import json_faults, strict_json
 from groundset.sources.fpco_files import LAYOUTS, RECORD_SUFFIX
 from groundset.sources.fpco_published import SCHEMA
@@ -31,7 +33,9 @@ from groundset.sources.fpco_record import Record, faults, from_published
 from groundset.verdicts import Verdict
 
 _RECORD_FOLDERS = tuple(records for records, _ in LAYOUTS)
-_CONFIG = next(config for config in CONFIGS["fpco-dialog"] if config.name == "dialogues")
+_CONFIG, _VARIANTS = (
+    next(config for config in CONFIGS["fpco-dialog"] if config.name == name) for name in ("dialogues", "variants")
+)
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class CheckedSet:
     """What the checks say of a folder.
 
     Attributes:
-        records: How many dialogues were checked.
+        records: How many dialogues and variants were checked.
         verdicts: Sorted by record; the rules of a record in their own order.
         problems: What could not be read.
         not_read: Names of other files that lie among the records.
@@ -157,13 +161,25 @@ def _of_record(record: Record) -> Iterator[Verdict]:
 
 
 def _check_release(folder: Path) -> CheckedSet:
-    verdicts: list[Verdict] = []
     problems: list[Problem] = []
-    count = 0
-    paths = shard_paths(folder, _CONFIG.name)
-    if not paths:
+    dialogues, variants = (list(_rows(folder, config, problems)) for config in (_CONFIG, _VARIANTS))
+    if not shard_paths(folder, _CONFIG.name):
         problems.append(Problem(f"data/{_CONFIG.name}", "", "", "it holds no shard"))
-    for path in paths:
+    verdicts = [verdict for row in dialogues for verdict in check(read(row))]
+    of = {row["dialogue_id"]: read(row) for row in dialogues}
+    said: dict[str, list[str]] = {}
+    for row in variants:
+        name, variant = row["dialogue_id"], read(row)
+        taken = said.setdefault(name, [])
+        # that a variant has no dialogue is for `verify` to say
+        verdicts += of_variant(check_variant(variant, of[name], taken) if name in of else check(variant))
+        taken.append(variant.modified_target_description)
+    return CheckedSet(len(dialogues) + len(variants), _sorted(verdicts), tuple(problems), ())
+
+
+def _rows(folder: Path, config: Config, problems: list[Problem]) -> Iterator[Mapping[str, Any]]:
+    """Rows of a config's shards that keep their schema; what is wrong with the others goes to `problems`."""
+    for path in shard_paths(folder, config.name):
         file = path.relative_to(folder).as_posix()
         try:
             table = read_rows(path)
@@ -171,18 +187,10 @@ def _check_release(folder: Path) -> CheckedSet:
             message = f"it cannot be read as Parquet: {' '.join(str(error).split())}"
             problems.append(Problem(file, "", "", message))
             continue
-        broken = table_problems(_CONFIG.schema, table, file, _CONFIG.key[0], {IMAGE_COLUMN})
+        without = {IMAGE_COLUMN} & set(arrow_schema(config.schema).names)
+        broken = table_problems(config.schema, table, file, config.key[0], without)
         problems += broken
-        if not broken:
-            rows = table.to_pylist()
-            count += len(rows)
-            verdicts += [verdict for row in rows for verdict in check(_of_row(row))]
-    return CheckedSet(count, _sorted(verdicts), tuple(problems), ())
-
-
-def _of_row(row: Mapping[str, Any]) -> Dialogue:
-    draft = {**row, "item_id": row["dialogue_id"]}
-    return from_record(draft, category=row["category"], target_label=row["target_label"])
+        yield from [] if broken else table.to_pylist()
 
 
 def _sorted(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import yaml  # type: ignore[import-untyped]
 
 from groundset.release.attribution import count_licences, licence_table
-from groundset.release.card_statistics import section
+from groundset.release.card_statistics import section, variants_section
 from groundset.release.card_texts import (
     ABOUT,
     EXAMPLE_INTRO,
@@ -22,10 +22,11 @@ from groundset.release.card_texts import (
     POLICY,
     TAGS,
     TASKS,
+    VARIANTS,
     WITHDRAWN,
     WITHDRAWN_REASONS,
 )
-from groundset.release.facts import CONFIGS, SPLIT, WITH_IMAGE, Facts
+from groundset.release.facts import SPLIT, WITH_IMAGE, Facts, configs_of
 from groundset.release.features import yaml_features
 from groundset.release.markdown import bullets, fenced, table
 from groundset.release.parquet import IMAGE_COLUMN, Size
@@ -47,7 +48,7 @@ def size_category(rows: int) -> str:
 
 def front_matter(facts: Facts, sizes: Mapping[str, Size]) -> str:
     """The YAML front matter: configs, features and splits, in an order that load_dataset can read."""
-    configs = CONFIGS[facts.benchmark]
+    configs = configs_of(facts)
     head: dict[str, Any] = {
         "pretty_name": facts.title,
         "language": list(facts.language),
@@ -104,7 +105,7 @@ def read_front_matter(card: str) -> Any:
 
 def example(facts: Facts, tables: Mapping[str, pa.Table], images: pa.Table) -> str:
     """A real row of the default config as JSON, the photograph in words: the first row whose photograph is embedded."""
-    config = CONFIGS[facts.benchmark][0]
+    config = configs_of(facts)[0]
     rights = {row["image_id"]: row for row in images.to_pylist()}
     table = tables[config.name].sort_by([(name, "ascending") for name in config.key])
     ids = table["image_id"].to_pylist()
@@ -172,7 +173,7 @@ def _strata(facts: Facts) -> str:
 
 def _fields(facts: Facts) -> str:
     parts = []
-    for config in CONFIGS[facts.benchmark]:
+    for config in configs_of(facts):
         rows: list[tuple[object, ...]] = [
             (f"`{field.name}`", field.type + (" or null" if field.nullable else ""), field.description)
             for field in fields(config.schema)
@@ -196,7 +197,7 @@ release. If you fetch one yourself, use it only if its sha256 is the same: a pho
 
 
 def _loading(facts: Facts, images: pa.Table) -> str:
-    default = CONFIGS[facts.benchmark][0].name
+    default = configs_of(facts)[0].name
     counts = count_licences(images)
     licence = next((spdx for spdx, count in counts.items() if count.embedded), next(iter(counts)))
     key = {"samples": "sample_id", "dialogues": "dialogue_id"}[default]
@@ -249,6 +250,10 @@ def _origin(facts: Facts) -> str:
     return "\n\n".join(parts)
 
 
+def _variants(tables: Mapping[str, pa.Table]) -> str:
+    return f"\n\n### Variants\n\n{VARIANTS}\n\n{variants_section(tables['variants'])}" if "variants" in tables else ""
+
+
 def _withdrawn(facts: Facts) -> str:
     if not facts.withdrawn:
         return ""
@@ -259,7 +264,7 @@ def _withdrawn(facts: Facts) -> str:
 def _configs(facts: Facts, sizes: Mapping[str, Size]) -> str:
     rows: list[tuple[object, ...]] = [
         (f"`{config.name}`" + (" (default)" if not number else ""), config.about, sizes[config.name].rows)
-        for number, config in enumerate(CONFIGS[facts.benchmark])
+        for number, config in enumerate(configs_of(facts))
     ]
     return table(("config", "one row is", "rows"), rows, right=(2,))
 
@@ -296,7 +301,7 @@ There is one split, `{SPLIT}`; the papers define no other. Everything here is fo
 
 {example(facts, tables, images)}
 
-{_referenced(facts, tables, images)}
+{_referenced(facts, tables, images)}{_variants(tables)}
 
 ## How to load it
 

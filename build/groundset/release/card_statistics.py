@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
+
+import pyarrow as pa
 
 from groundset.release.markdown import table
 from groundset.release.statistics import FALSE_CLASSES, Statistics
@@ -59,6 +62,17 @@ def _lengths(words: Mapping[str, int]) -> str:
 def section(benchmark: str, found: Statistics) -> str:
     """The section of the card."""
     return _candvg(found) if benchmark == "candvg" else _fpco(found)
+
+
+def variants_section(variants: pa.Table) -> str:
+    """How many variants each set has, by kind of false premise.
+
+    Args:
+        variants: Table of `schemas/fpco_variant`.
+    """
+    counts = Counter(zip(variants["set"].to_pylist(), variants["false_class"].to_pylist(), strict=True))
+    rows = [(name, *(counts[name, kind] for kind in FALSE_CLASSES)) for name in sorted({name for name, _ in counts})]
+    return table(("set", *FALSE_CLASSES), rows, right=range(1, len(FALSE_CLASSES) + 1))
 
 
 def _candvg(found: Statistics) -> str:

@@ -37,6 +37,12 @@ One row of `dialogues` is one photograph with its ten questions. The user asks t
 same question with the correct description, and `false_premise` tells whether the two differ:""",
 }
 
+VARIANTS = """\
+A row of `variants` is a row of `dialogues` once more, with another false description of the same kind in turns 4 to 10:
+photograph, target, turns 1 to 3 and what each turn asks for are the same. The sets differ in these words alone, so that
+scores on each set, and on the same dialogues, tell how far answers hang on one wording. A variant that a check
+or a reviewer rejected is lacking in its set. Variants by set and kind of false premise:"""
+
 # by benchmark, and for published records by the kind of their source
 HOW_MADE: Mapping[str, str] = {
     "fpco-published": """\

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from groundset.licences import by_spdx
 from groundset.release.attribution import LicenceCount, Rights, count_licences
-from groundset.release.facts import CONFIGS, SPLIT, Config, Facts
+from groundset.release.facts import SPLIT, Config, Facts, configs_of
 from groundset.schema_types import Schema, is_image, load, types
 
 CROISSANT = "croissant.json"
@@ -271,7 +271,7 @@ def croissant(facts: Facts, rights: Rights, images: pa.Table, files: Sequence[Fi
         files: Every file of the release but this one and SHA256SUMS.
     """
     counts = count_licences(images)
-    configs = CONFIGS[facts.benchmark]
+    configs = configs_of(facts)
     document = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from groundset.errors import DataError, Problem, UsageError
-from groundset.release.facts import CONFIGS, WITH_IMAGE, Config
+from groundset.release.facts import CONFIGS, WITH_IMAGE, Config, configs_of
 from groundset.release.parquet import read_rows, shard_paths
 from groundset.release.record import ReleaseRecord, decode
 
@@ -29,6 +29,7 @@ IDENTITY: Mapping[str, tuple[str, ...]] = {
     "dialogues": ("image_id", "source_dialogue_id", "target_object_id", "category", "false_class"),
     "samples": ("sample_id", "image_id"),
     "turns": ("image_id", "false_class"),
+    "variants": ("dialogue_id", "set", "image_id", "target_object_id"),
     "points": (),
 }
 
@@ -148,7 +149,7 @@ def _read(folder: Path) -> _Release:
         problem = Problem(name, "", "$.facts.benchmark", f"{record.facts.benchmark!r} is no benchmark that is known")
         raise DataError(f"{folder} cannot be compared", [problem])
     tables = {}
-    for config in CONFIGS[record.facts.benchmark]:
+    for config in configs_of(record.facts):
         paths = shard_paths(folder, config.name)
         shards = []
         for path in paths:
@@ -261,6 +262,7 @@ def diff(old: Path, new: Path) -> ReleaseDiff:
     if before.record.facts.benchmark != benchmark:
         raise UsageError(f"{old} is a release of {before.record.facts.benchmark}, {new} one of {benchmark}")
     default = WITH_IMAGE[benchmark]
+    held = {*configs_of(before.record.facts), *configs_of(after.record.facts)}
     return ReleaseDiff(
         benchmark,
         f"{before.record.facts.name} {before.record.facts.version}",
@@ -268,6 +270,7 @@ def diff(old: Path, new: Path) -> ReleaseDiff:
         tuple(
             _compare(config, before.tables.get(config.name), after.tables.get(config.name))
             for config in CONFIGS[benchmark]
+            if config in held
         ),
         _shifts(before.tables.get("images"), after.tables.get("images"), "licence"),
         _shifts(before.tables.get(default), after.tables.get(default), "stratum"),

@@ -22,12 +22,14 @@ class Config:
         schema: Name of the JSON Schema that each row keeps.
         key: Columns that together identify a row; rows are sorted by them.
         about: What one row is.
+        optional: Whether a release may lack it.
     """
 
     name: str
     schema: str
     key: tuple[str, ...]
     about: str
+    optional: bool = False
 
 
 _IMAGES = Config(
@@ -37,7 +39,7 @@ _IMAGES = Config(
     "a photograph's source, size, hash, licence and credit, without its pixels",
 )
 
-# the first is the default
+# all that a release may have; the first is the default
 CONFIGS: Mapping[str, tuple[Config, ...]] = {
     "candvg": (
         Config(
@@ -64,6 +66,13 @@ CONFIGS: Mapping[str, tuple[Config, ...]] = {
         Config("dialogues", "fpco_dialogue", ("dialogue_id",), "a photograph and ten questions about one target in it"),
         Config(
             "turns", "fpco_turn", ("dialogue_id", "turn"), "one question as the user asks it, without the photograph"
+        ),
+        Config(
+            "variants",
+            "fpco_variant",
+            ("variant_id",),
+            "a dialogue of `dialogues` with another false description of the same kind, without the photograph",
+            optional=True,
         ),
         _IMAGES,
     ),
@@ -163,6 +172,7 @@ class Facts:
         groundset_version: Version of the code.
         libraries: Library to version, of those that can influence a byte.
         withdrawn: Photographs that had to go, by id.
+        further_configs: Names of the optional configs that the release has.
     """
 
     benchmark: str
@@ -194,6 +204,13 @@ class Facts:
     libraries: Mapping[str, str]
     # releases that were made before there were withdrawals have none
     withdrawn: tuple[Withdrawn, ...] = ()
+    further_configs: tuple[str, ...] = ()
+
+
+def configs_of(facts: Facts) -> tuple[Config, ...]:
+    """The configs of a release in order, the default first."""
+    known = CONFIGS[facts.benchmark]
+    return tuple(config for config in known if not config.optional or config.name in facts.further_configs)
 
 
 def library_versions() -> dict[str, str]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from groundset.candvg.strata import bin_name
 from groundset.errors import Problem
+from groundset.fpco.variants import same_words, variant_id
 from groundset.release.facts import CONFIGS, Config
 from groundset.sources.fpco_record import PUBLISHED_PREFIX, cell_of
 
@@ -69,7 +70,7 @@ def image_problems(benchmark: str, rows: Rows) -> list[Problem]:
     for config in CONFIGS[benchmark]:
         if config.name == "images":
             continue
-        for row in rows[config.name]:
+        for row in rows.get(config.name, ()):
             record = str(row[config.key[0]])
             used.add(row["image_id"])
             image = images.get(row["image_id"])
@@ -107,6 +108,13 @@ def _fpco_dialogue(row: Row, image: Row | None) -> Iterator[tuple[str, str]]:
         if row[key] != value:
             yield f"$.{key}", f"{row[key]!r} should be {value!r} by the other columns"
     yield from _fpco_dialogue_id(row)
+    yield from _fpco_questions(row)
+    outside = _outside(row["target_bbox_xyxy_px"], image)
+    if outside:
+        yield "$.target_bbox_xyxy_px", outside
+
+
+def _fpco_questions(row: Row) -> Iterator[tuple[str, str]]:
     if [question["id"] for question in row["questions"]] != list(range(1, QUESTIONS + 1)):
         yield "$.questions", f"the questions are not numbered 1 to {QUESTIONS}"
     for place, question in enumerate(row["questions"]):
@@ -120,9 +128,6 @@ def _fpco_dialogue(row: Row, image: Row | None) -> Iterator[tuple[str, str]]:
             yield f"{path}.content", "it lacks the target description"
         if false_turn and row["modified_target_description"].casefold() not in question["modified"].casefold():
             yield f"{path}.modified", "it lacks the modified target description"
-    outside = _outside(row["target_bbox_xyxy_px"], image)
-    if outside:
-        yield "$.target_bbox_xyxy_px", outside
 
 
 def _fpco_turn(row: Row, dialogue: Row) -> Iterator[tuple[str, str]]:
@@ -135,6 +140,33 @@ def _fpco_turn(row: Row, dialogue: Row) -> Iterator[tuple[str, str]]:
     for key, other in (("question", "modified"), ("true_question", "content"), ("false_premise", "false_premise")):
         if row[key] != question[other]:
             yield f"$.{key}", f"it is not the dialogue's {other} at turn {row['turn']}"
+
+
+def _fpco_variant(row: Row, dialogue: Row) -> Iterator[tuple[str, str]]:
+    if row["variant_id"] != variant_id(row["dialogue_id"], row["set"]):
+        yield "$.variant_id", "it is not the dialogue_id and the set, joined by a hyphen"
+    for key in row.keys() & dialogue.keys() - {"modified_target_description", "questions"}:
+        if row[key] != dialogue[key]:
+            yield f"$.{key}", f"{row[key]!r} is not the dialogue's {dialogue[key]!r}"
+    yield from _fpco_questions(row)
+    for place, (question, other) in enumerate(zip(row["questions"], dialogue["questions"], strict=True)):
+        if question["content"] != other["content"]:
+            yield f"$.questions[{place}].content", f"it is not the dialogue's content at turn {question['id']}"
+
+
+def _variants_alike(rows: Rows) -> list[Problem]:
+    """Variants that say the same as their dialogue or as another of its variants."""
+    said = {row["dialogue_id"]: {"the dialogue": row["modified_target_description"]} for row in rows["dialogues"]}
+    problems = []
+    for row in rows["variants"]:
+        others = said.setdefault(row["dialogue_id"], {})
+        mine = row["modified_target_description"]
+        alike = next((name for name, other in others.items() if same_words(mine, other)), None)
+        if alike is not None:
+            told = f"{mine!r} is the false description of {alike} already"
+            problems.append(Problem("variants", row["variant_id"], "$.modified_target_description", told))
+        others[f"set {row['set']}"] = mine
+    return problems
 
 
 def _of_dialogue(
@@ -181,11 +213,13 @@ def fpco_problems(rows: Rows) -> list[Problem]:
     """What is wrong between the rows of an FPCO-Dialog release.
 
     Args:
-        rows: The rows of dialogues, turns and images.
+        rows: The rows of dialogues, turns and images, and of variants where the release has some.
     """
     problems = _each("dialogues", rows, _fpco_dialogue)
     problems += _of_dialogue("turns", rows, _fpco_turn, "dialogue_id")
     problems += _turns_missing("turns", rows, lambda dialogue: QUESTIONS)
+    if "variants" in rows:
+        problems += _of_dialogue("variants", rows, _fpco_variant, "variant_id") + _variants_alike(rows)
     cells = Counter(row["image_id"] for row in rows["dialogues"])
     problems += [
         Problem("dialogues", name, "$.image_id", f"one photograph serves {count} cells, not one")

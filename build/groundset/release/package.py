@@ -19,7 +19,7 @@ from groundset.release.attribution import Rights, SourceRights, attribution_csv,
 from groundset.release.card import card
 from groundset.release.checksums import CHECKSUMS, file_digests, listing
 from groundset.release.croissant import CROISSANT, File, croissant
-from groundset.release.facts import CONFIGS, WITH_IMAGE, Config, Facts
+from groundset.release.facts import WITH_IMAGE, Config, Facts, configs_of
 from groundset.release.parquet import IMAGE_COLUMN, Embedded, Size, write_config
 from groundset.release.record import ReleaseRecord, TableRecord, encode
 from groundset.schema import table_problems
@@ -159,7 +159,7 @@ def _image_problems(
 
 
 def _require_ready(facts: Facts, tables: Mapping[str, pa.Table], images: pa.Table, paths: Mapping[str, Path]) -> None:
-    configs = {config.name: config for config in CONFIGS[facts.benchmark]}
+    configs = {config.name: config for config in configs_of(facts)}
     expected = sorted(set(configs) - {"images"})
     if sorted(set(tables) - {"images"}) != expected:
         raise UsageError(f"a release of {facts.benchmark} has the tables {', '.join(expected)}, not {sorted(tables)}")
@@ -188,10 +188,10 @@ def _write_folder(
     record: ReleaseRecord,
 ) -> None:
     sizes: dict[str, Size] = {}
-    for config in CONFIGS[facts.benchmark]:
+    for config in configs_of(facts):
         carried = embedded if config.name == WITH_IMAGE[facts.benchmark] else {}
         sizes[config.name] = write_config(folder, config, tables[config.name], carried)
-    for config in CONFIGS[facts.benchmark]:
+    for config in configs_of(facts):
         name = f"{config.schema}.schema.json"
         _write_text(folder / "schemas" / name, (schema_dir() / name).read_text(encoding="utf-8"))
     for name, content in licence_texts(record.rights, images).items():
@@ -246,7 +246,7 @@ def write_release(
         if row["embedded"]
     }
     whole = {**tables, "images": images}
-    configs = CONFIGS[facts.benchmark]
+    configs = configs_of(facts)
     photographs = {row["image_id"]: row["sha256"] for row in images.to_pylist()}
     sources = {
         source.name: SourceRights(source.annotations_licence, source.annotations_credit, source.url)

@@ -17,7 +17,7 @@ from groundset.errors import Problem
 from groundset.release.attribution import count_licences, licence_page
 from groundset.release.card import card
 from groundset.release.croissant import CROISSANT, File, croissant, stated_licences
-from groundset.release.facts import CONFIGS
+from groundset.release.facts import configs_of
 from groundset.release.parquet import config_size
 from groundset.release.record import ReleaseRecord
 from groundset.release.rights import read_page
@@ -101,8 +101,8 @@ def page_problems(
     if facts.groundset_version != __version__:
         return []
     expected = {"LICENSE.md": licence_page(facts.title, record.rights, images, facts.image_policy)}
-    if set(tables) == {config.name for config in CONFIGS[facts.benchmark]}:
-        sizes = {config.name: config_size(folder, config) for config in CONFIGS[facts.benchmark]}
+    if set(tables) == {config.name for config in configs_of(facts)}:
+        sizes = {config.name: config_size(folder, config) for config in configs_of(facts)}
         expected["README.md"] = card(facts, tables, images, sizes)
     files = [
         File(name, (folder / name).stat().st_size, digest) for name, digest in digests.items() if name != CROISSANT

@@ -17,7 +17,7 @@ from groundset.licences import POLICIES
 from groundset.paths import schema_dir
 from groundset.release.card import read_front_matter
 from groundset.release.checksums import checksum_problems, file_digests
-from groundset.release.facts import CONFIGS, SPLIT, WITH_IMAGE, Config
+from groundset.release.facts import CONFIGS, SPLIT, WITH_IMAGE, Config, configs_of
 from groundset.release.invariants import candvg_problems, fpco_problems, image_problems, key_problems
 from groundset.release.loading import loading_problems
 from groundset.release.pages import croissant_problems, page_problems, record_problems
@@ -51,6 +51,11 @@ def _record(folder: Path) -> tuple[ReleaseRecord | None, list[Problem]]:
     if record.facts.benchmark not in CONFIGS:
         problems.append(Problem(file, "", "$.facts.benchmark", f"{record.facts.benchmark!r} is no benchmark"))
         return None, problems
+    optional = {config.name for config in CONFIGS[record.facts.benchmark] if config.optional}
+    problems += [
+        Problem(file, "", "$.facts.further_configs", f"{name!r} is no optional config of {record.facts.benchmark}")
+        for name in sorted({*record.facts.further_configs} - optional)
+    ]
     return record, problems
 
 
@@ -120,7 +125,7 @@ def _front_matter_problems(folder: Path, record: ReleaseRecord, rows: Mapping[st
             Problem(file, "", "", f"the front matter lacks configs or dataset_info as a release has them: {error!r}")
         ]
     problems = []
-    expected = [config.name for config in CONFIGS[record.facts.benchmark]]
+    expected = [config.name for config in configs_of(record.facts)]
     if list(configs) != expected or list(info) != expected or default != expected[:1]:
         message = f"the configs have to be {', '.join(expected)}, the first of them the default"
         problems.append(Problem(file, "", "$.configs", message))
@@ -137,7 +142,7 @@ def _front_matter_problems(folder: Path, record: ReleaseRecord, rows: Mapping[st
 def _record_problems(record: ReleaseRecord, rows: Mapping[str, int], images: pa.Table | None) -> list[Problem]:
     file = "manifest.json"
     problems = []
-    expected = {config.name: config.schema for config in CONFIGS[record.facts.benchmark]}
+    expected = {config.name: config.schema for config in configs_of(record.facts)}
     stated = {name: table.schema for name, table in record.tables.items()}
     if stated != expected:
         problems.append(Problem(file, "", "$.tables", f"the tables are {stated}, not {expected}"))
@@ -168,7 +173,7 @@ def _withdrawn_problems(record: ReleaseRecord, images: pa.Table) -> list[Problem
 
 def _schema_problems(folder: Path, record: ReleaseRecord) -> list[Problem]:
     problems = []
-    expected = {f"{config.schema}.schema.json" for config in CONFIGS[record.facts.benchmark]}
+    expected = {f"{config.schema}.schema.json" for config in configs_of(record.facts)}
     for name in sorted(expected):
         try:
             same = (folder / "schemas" / name).read_bytes() == (schema_dir() / name).read_bytes()
@@ -223,7 +228,7 @@ def verify(folder: Path, *, load: bool = True) -> list[Problem]:
     if record is None:
         return sorted(set(problems))
     tables: dict[str, pa.Table] = {}
-    configs = CONFIGS[record.facts.benchmark]
+    configs = configs_of(record.facts)
     for config in configs:
         table, wrong = _read(folder, config)
         problems += wrong
