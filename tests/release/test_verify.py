@@ -178,7 +178,7 @@ FPCO: list[tuple[str, Change, str]] = [
     ("turn premise", put("turns", False, "false_premise", row=4), "it is not the dialogue's false_premise at turn 5"),
     ("turn class", put("turns", "location", "false_class"), "'location' is not the dialogue's 'identity'"),
     ("turn of nobody", put("turns", "coco-1-a", "dialogue_id"), "the config dialogues has no dialogue coco-1-a"),
-    ("variant id", put("variants", "coco-101-animal-identity-0", "variant_id"), "it is not the dialogue_id and the set"),
+    ("variant id", put("variants", "coco-101-animal-identity-0", "variant_id"), "it is not the dialogue_id and the"),
     ("variant of nobody", put("variants", "coco-1-a", "dialogue_id"), "the config dialogues has no dialogue coco-1-a"),
     ("variant twice", rewrite("variants", lambda r: r.append(r[-1])), "2 rows have the key coco-103-animal-location-B"),
     ("variant's photograph", put("variants", "coco-102", "image_id"), "'coco-102' is not the dialogue's 'coco-101'"),
