@@ -182,7 +182,7 @@ def _decision_counts(inputs: Inputs) -> dict[str, int]:
     for stage in ("45_screen", "60_review"):
         for line in (inputs.work / stage / "decisions.jsonl").read_bytes().splitlines():
             decision = msgspec.json.decode(line)
-            counts[f"{decision['kind']} decisions: {decision['value'].get('verdict', 'points set')}"] += 1
+            counts[f"{decision['kind']}: {decision['value'].get('verdict', 'set')}"] += 1
     return dict(sorted(counts.items()))
 
 

@@ -12,9 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from groundset.release.card import card, example, front_matter, read_front_matter, size_category
+from groundset.licences import POLICIES, may_embed
+from groundset.release.attribution import count_licences
+from groundset.release.card import card, example
 from groundset.release.facts import CONFIGS, Stratum, Withdrawn
 from groundset.release.features import yaml_features
+from groundset.release.figures import figures
+from groundset.release.front_matter import front_matter, read_front_matter, size_category
 from groundset.release.parquet import Size
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "cards"
@@ -24,7 +28,7 @@ def card_of(material) -> str:
     # sizes on disk vary with the version of pyarrow, and are not what is tested here
     tables = {**material.tables, "images": material.images}
     sizes = {name: Size(table.num_rows, 1000, 2000, 1) for name, table in tables.items()}
-    return card(material.facts, tables, material.images, sizes)
+    return card(material.facts, tables, material.images, sizes, figures(material.facts, tables, material.images))
 
 
 @pytest.mark.parametrize(
@@ -97,7 +101,7 @@ def test_example_is_a_real_row(fpco, candvg) -> None:
 
 def test_funnel_and_strata_tell_what_falls_short(fpco) -> None:
     page = card_of(fpco)
-    assert "| 20_filter | images | 12 | 9 | 3 | group_box 1; too_small 2 |" in page
+    assert "| 20_filter | images | 12 | 9 | 3 | fit for the benchmark by rule | group_box 1; too_small 2 |" in page
     assert "1 of 2 strata fall short of what was wanted; in all there are 5 of 6." in page
     assert "In 3 of 8 rows of `dialogues` the column `image` is null" in page
 
@@ -108,7 +112,41 @@ def test_a_stratum_above_what_was_wanted_is_explained(candvg) -> None:
     assert "1 of 2 strata fall short of what was wanted; in all there are 540 of 540. A stratum that has more" in page
 
 
-def test_figures_follow_from_the_rows(candvg, fpco) -> None:
+def test_card_shows_every_figure_of_its_release(candvg, fpco) -> None:
+    for material in (candvg, fpco):
+        drawn = figures(material.facts, material.tables, material.images)
+        shown = re.findall(r"^!\[([^]]+)\]\(([^)]+)\)$", card_of(material), re.MULTILINE)
+        assert sorted(path for _, path in shown) == sorted(figure.path for figure in drawn.values())
+        for text, path in shown:
+            figure = next(figure for figure in drawn.values() if figure.path == path)
+            assert text == f"{figure.title}. {figure.about}"
+
+
+def test_strata_come_in_the_order_of_the_paper(fpco) -> None:
+    names = ("single-food-location", "overlapping-person-identity", "single-person-attribute", "single-person-identity")
+    page = card_of(replace(fpco, facts=replace(fpco.facts, strata=tuple(Stratum(name, 2, 1) for name in names))))
+    assert (
+        """\
+| stratum | identity | attribute | location |
+|---|---:|---:|---:|
+| single-person | 1 of 2 | 1 of 2 |  |
+| single-food |  |  | 1 of 2 |
+| overlapping-person | 1 of 2 |  |  |
+"""
+        in page
+    )
+
+
+def test_a_licence_says_under_which_policies_it_may_be_embedded(fpco) -> None:
+    page = card_of(fpco)
+    for spdx in count_licences(fpco.images):
+        (line,) = re.findall(rf"^\| \[{re.escape(spdx)}\]\(.*$", page, re.MULTILINE)
+        told = line.split(" | ")[5].removesuffix(", unchanged only")
+        assert told == ", ".join(policy for policy in POLICIES if may_embed(spdx, policy))
+        assert ("unchanged only" in line) == ("-ND-" in spdx)
+
+
+def test_counts_follow_from_the_rows(candvg, fpco) -> None:
     page = card_of(candvg)
     assert "| CVG samples: one object is left | 1 |" in page
     assert "| dialogues that end with several candidates | 1 (50.00 %) |" in page

@@ -110,7 +110,7 @@ def test_folder_holds_what_a_release_holds(benchmark: str, releases) -> None:
     names = {name.split("/")[0] for name in contents(folder)}
     assert names == {
         "README.md", "data", "manifest.json", "ATTRIBUTION.csv", "LICENSE.md", "LICENSES", "schemas", "SHA256SUMS",
-        "croissant.json",
+        "croissant.json", "figures",
     }  # fmt: skip
     record = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert record["manifest"]["benchmark"] == benchmark

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +15,15 @@ from hypothesis import strategies as st
 
 from groundset.candvg.strata import bin_name
 from groundset.release.card_statistics import section, sentences
-from groundset.release.statistics import candvg, fpco, statistics
+from groundset.release.statistics import (
+    AREA_PERCENTS,
+    RASTER,
+    candvg,
+    fpco,
+    point_counts,
+    statistics,
+    target_areas,
+)
 from groundset.schema_types import arrow_schema
 
 Sets = list[list[str]]
@@ -85,12 +94,22 @@ def test_every_count_is_what_its_definition_says(sets: list[Sets], random: Any) 
     }
     assert found["pairs_that_add"] == sum(not two <= one for one, two in pairs)
     assert found["pairs_that_remove"] == sum(not one <= two for one, two in pairs)
+    changes = found["changes_by_turn"]
+    assert [row["turn"] for row in changes] == list(range(2, max(map(len, sets), default=1) + 1))
+    assert sum(row["widens"] for row in changes) == found["pairs_that_add"]
+    assert sum(row["stays"] for row in changes) == found["pairs_that_stay"]
+    for row in changes:
+        pairs_here = [
+            (set(turns[row["turn"] - 2]), set(turns[row["turn"] - 1])) for turns in sets if len(turns) >= row["turn"]
+        ]
+        assert row["narrows"] == sum(two < one for one, two in pairs_here)
+        assert row["narrows"] + row["stays"] + row["widens"] == len(pairs_here)
     assert found["pairs_that_stay"] == sum(one == two for one, two in pairs)
     assert sum(row["pairs"] for row in found["transitions"]) == found["pairs"] == len(pairs)
     assert {(row["before"], row["after"]) for row in found["transitions"]} == {(len(o), len(t)) for o, t in pairs}
     random.shuffle(sets)
     assert candvg(dialogues_of(sets)) == found
-    assert section("candvg", found)
+    assert section("candvg", found, {"changes": "here"}).count("here") == 1
 
 
 def test_nothing_is_divided_by_no_dialogue() -> None:
@@ -99,7 +118,7 @@ def test_nothing_is_divided_by_no_dialogue() -> None:
         found = statistics(benchmark, empty)
         assert found["dialogues"] == 0
         assert sentences(benchmark, found) == ["no dialogue is left"]
-        assert section(benchmark, found)
+        assert section(benchmark, found, {})
 
 
 def written(false_class: str, true: str, false: str, number: int = 0, label: str = "dog") -> dict[str, Any]:
@@ -142,6 +161,59 @@ def test_an_edit_is_counted_by_kind_and_length_in_words(
     assert found[false_class] == {"dialogues": 1, kind: 1, other: 0, "words": {str(length): 1}}
     for name in {"identity", "attribute", "location"} - {false_class}:
         assert found[name] == {"dialogues": 0, "replaced": 0, "inserted": 0, "words": {}}
+
+
+positions = st.floats(0, 1, allow_nan=False)
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), positions, positions), max_size=30), st.integers(1, 5000))
+def test_every_point_is_counted_once_where_it_lies(made: list[tuple[int, float, float]], width: int) -> None:
+    height = 3 * width + 1
+    points = [
+        {"image_id": "i", "turn": turn, "x_px": across * width, "y_px": down * height} for turn, across, down in made
+    ]
+    images = pa.Table.from_pylist([{"image_id": "i", "width": width, "height": height}])
+    schema = pa.schema(
+        [("image_id", pa.string()), ("turn", pa.int64()), ("x_px", pa.float64()), ("y_px", pa.float64())]
+    )
+    found = point_counts(pa.Table.from_pylist(points, schema=schema), images)
+    assert list(found) == sorted({turn for turn, _, _ in made})
+    for turn, raster in found.items():
+        assert {len(row) for row in (*raster, raster)} == {RASTER}
+        for at_row, row in enumerate(raster):
+            for at_column, count in enumerate(row):
+                inside = [
+                    point
+                    for point in points
+                    if point["turn"] == turn
+                    and _lies(point["x_px"], width, at_column)
+                    and _lies(point["y_px"], height, at_row)
+                ]
+                assert count == len(inside)
+
+
+def _lies(at: float, length: int, place: int) -> bool:
+    share = Fraction(at) / length * RASTER
+    return place <= share < place + 1 or (place == RASTER - 1 and share == RASTER)
+
+
+@pytest.mark.parametrize(
+    ("box", "place"),
+    [
+        ([0.0, 0.0, 9.0, 10.0], 0),
+        ([0.0, 0.0, 10.0, 10.0], 1),
+        ([0.0, 0.0, 20.0, 10.0], 2),
+        ([0.0, 0.0, 50.0, 10.0], 3),
+        ([50.0, 50.0, 100.0, 89.0], 4),
+        ([0.0, 0.0, 100.0, 100.0], 6),
+        ([-0.4, 0.0, 100.4, 100.0], 6),
+    ],
+)
+def test_a_targets_share_of_its_photograph_is_counted_between_two_limits(box: list[float], place: int) -> None:
+    rows = [{"image_id": "i", "complexity": "single", "target_bbox_xyxy_px": box}]
+    images = pa.Table.from_pylist([{"image_id": "i", "width": 100, "height": 100}])
+    (counts,) = target_areas(pa.Table.from_pylist(rows), images).values()
+    assert counts == [int(number == place) for number in range(len(AREA_PERCENTS))]
 
 
 def test_the_papers_size() -> None:

@@ -222,6 +222,11 @@ FPCO: list[tuple[str, Change, str]] = [
     ("photograph row lost", rewrite("images", lambda r: r.pop()), "the config images has no photograph coco-108"),
     ("negative width", put("images", -1, "width"), "$.width: "),
     ("count on the card", text("README.md", "Generic | 1 | 1 | 0 |", "Generic | 2 | 2 | 0 |"), "README.md CC-BY"),
+    ("figure changed", text("figures/cells.svg", ">3 of 3<", ">2 of 3<"), "figures/cells.svg line "),
+    ("figure's colour", text("figures/cells.svg", 'fill="#', 'fill="red" x="#'), "figures/cells.svg line "),
+    ("figure lost", remove("figures/funnel.svg"), "figures/funnel.svg: it cannot be read"),
+    ("spare figure", write("figures/x.svg", b"<svg/>"), "figures/x.svg: the release has no such figure"),
+    ("stratum in manifest", stated(strata=[]), "figures/cells.svg: the release has no such figure"),
     ("count on the page", text("LICENSE.md", "Generic | 1 | 1 | 0 |", "Generic | 1 | 0 | 1 |"), "LICENSE.md CC-BY"),
     ("row off the page", text("LICENSE.md", "| [CC-BY-ND-2.0]", "| CC-BY-ND-2.0"), "LICENSE.md CC-BY-ND-2.0: the"),
     ("no page", remove("LICENSE.md"), "LICENSE.md: it cannot be read"),
@@ -300,6 +305,7 @@ CANDVG: list[tuple[str, Change, str]] = [
     ("point lost", rewrite("points", lambda r: r.pop(0)), "the points of turn 1 mean b1, the candidates are b0, b1"),
     ("point twice", put("points", 0, "point", row=1), "2 rows have the key invig-test-1a, 1, 0"),
     ("point's photograph", put("points", "invig-2b", "image_id"), "'invig-2b' is not the dialogue's 'invig-1a'"),
+    ("points drawn", text("figures/points.svg", "turn 1, 4", "turn 1, 5"), "figures/points.svg line "),
     ("point NaN", put("points", float("nan"), "x_px"), "not a finite number"),
 ]  # fmt: skip
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from groundset.licences import CODE_LICENCE, by_spdx, text
+from groundset.licences import CODE_LICENCE, Licence, by_spdx, text
+from groundset.release.markdown import table
 
 ATTRIBUTION_COLUMNS = (
     "image_id",
@@ -91,19 +92,27 @@ def _named(spdx: str) -> str:
     return f"[{spdx}]({licence.address})" if licence else spdx
 
 
+def _policies(licence: Licence) -> str:
+    return ", ".join(licence.embed) + (", unchanged only" if licence.verbatim else "")
+
+
 def licence_table(images: pa.Table) -> str:
     """The photographs' licences with their counts, as a Markdown table."""
-    lines = [
-        "| licence | in words | photographs | embedded | referenced | what it asks of you |",
-        "|---|---|---:|---:|---:|---|",
-    ]
+    head = (
+        "licence",
+        "in words",
+        "photographs",
+        "embedded",
+        "referenced",
+        "may be embedded under",
+        "what it asks of you",
+    )
+    rows: list[tuple[object, ...]] = []
     for spdx, count in count_licences(images).items():
         licence = by_spdx(spdx)
-        title, obliges = (licence.title, licence.obliges) if licence else ("", "")
-        lines.append(
-            f"| {_named(spdx)} | {title} | {count.photographs} | {count.embedded} | {count.referenced} | {obliges} |"
-        )
-    return "\n".join(lines)
+        title, policies, obliges = (licence.title, _policies(licence), licence.obliges) if licence else ("", "", "")
+        rows.append((_named(spdx), title, count.photographs, count.embedded, count.referenced, policies, obliges))
+    return table(head, rows, right=(2, 3, 4))
 
 
 def parse_licence_table(markdown: str) -> dict[str, LicenceCount]:
@@ -167,7 +176,7 @@ The code that built the release, groundset, and the files in `schemas/` are unde
 
 ## 2. Annotations and texts made for this release
 
-They are under {_named(rights.texts)}: every column that is not named below.
+They are under {_named(rights.texts)}: every column that is not named below, the card and the figures.
 
 ## 3. Annotations and dialogues of the sources
 

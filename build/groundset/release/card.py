@@ -5,102 +5,35 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
-from typing import Any
 
 import pyarrow as pa
-import yaml  # type: ignore[import-untyped]
 
 from groundset.release.attribution import count_licences, licence_table
-from groundset.release.card_statistics import section, variants_section
+from groundset.release.card_statistics import section, sentences, variants_section
 from groundset.release.card_texts import (
     ABOUT,
+    BROWSING,
     EXAMPLE_INTRO,
     FUNNEL_NOTE,
     HOW_MADE,
     POLICY,
-    TAGS,
-    TASKS,
+    SCORING,
+    SCORING_NOTE,
+    STAGES,
     VARIANTS,
     WITHDRAWN,
     WITHDRAWN_REASONS,
 )
 from groundset.release.facts import SPLIT, WITH_IMAGE, Facts, configs_of
-from groundset.release.features import yaml_features
-from groundset.release.markdown import bullets, fenced, table
+from groundset.release.figures import Figure, strata_grid
+from groundset.release.front_matter import front_matter
+from groundset.release.markdown import bullets, fenced, folded, table
 from groundset.release.parquet import IMAGE_COLUMN, Size
 from groundset.release.statistics import statistics
 from groundset.schema_types import fields
 
-_SIZE_LIMITS = ((10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"))
 SOURCE_COLUMNS = ("source", "kind", "annotations by", "published at", "their licence", "photographs here")
-
-
-def size_category(rows: int) -> str:
-    """The Hub's word for a number of rows.
-
-    >>> size_category(999), size_category(1000)
-    ('n<1K', '1K<n<10K')
-    """
-    return next((word for limit, word in _SIZE_LIMITS if rows < limit), "1M<n<10M")
-
-
-def front_matter(facts: Facts, sizes: Mapping[str, Size]) -> str:
-    """The YAML front matter: configs, features and splits, in an order that load_dataset can read."""
-    configs = configs_of(facts)
-    head: dict[str, Any] = {
-        "pretty_name": facts.title,
-        "language": list(facts.language),
-        # the Hub's list has no id for several of the photographs' licences
-        "license": "other",
-        "license_name": "mixed-per-image",
-        "license_link": "LICENSE.md",
-        "task_categories": list(TASKS[facts.benchmark]),
-        "size_categories": [size_category(sizes[configs[0].name].rows)],
-        "tags": [*TAGS[facts.benchmark], *(["simulated"] if facts.simulated else [])],
-        "configs": [
-            {
-                "config_name": config.name,
-                **({"default": True} if config is configs[0] else {}),
-                "data_files": [{"split": SPLIT, "path": f"data/{config.name}/{SPLIT}-*.parquet"}],
-            }
-            for config in configs
-        ],
-        "dataset_info": [
-            {
-                "config_name": config.name,
-                "features": yaml_features(config.schema),
-                "splits": [
-                    {
-                        "name": SPLIT,
-                        "num_bytes": sizes[config.name].memory_bytes,
-                        "num_examples": sizes[config.name].rows,
-                    }
-                ],
-                "download_size": sizes[config.name].download_bytes,
-                "dataset_size": sizes[config.name].memory_bytes,
-            }
-            for config in configs
-        ],
-    }
-    text: str = yaml.safe_dump(head, sort_keys=False, allow_unicode=True, width=10**6)
-    return text
-
-
-def read_front_matter(card: str) -> Any:
-    """What the front matter of a card says.
-
-    Raises:
-        ValueError: There is none, or it is not YAML.
-    """
-    match = re.match(r"---\n(.*?\n)---\n", card, flags=re.DOTALL)
-    if match is None:
-        raise ValueError("the card has no front matter between two lines of ---")
-    try:
-        return yaml.safe_load(match[1])
-    except (yaml.YAMLError, RecursionError) as error:
-        raise ValueError(f"the front matter is not YAML: {' '.join(str(error).split())}") from error
 
 
 def example(facts: Facts, tables: Mapping[str, pa.Table], images: pa.Table) -> str:
@@ -147,11 +80,14 @@ def _funnel(facts: Facts) -> str:
     rows: list[tuple[object, ...]] = []
     for step in facts.funnel:
         reasons = "; ".join(f"{rule} {count}" for rule, count in sorted(step.rejected.items()) if count)
-        rows.append((step.stage, step.unit, step.rows_in, step.kept, step.rows_in - step.kept, reasons or "none"))
-    return table(("stage", "unit", "in", "kept", "rejected", "by rule"), rows, right=(2, 3, 4))
+        what = STAGES[facts.benchmark].get(step.stage, "")
+        rejected = step.rows_in - step.kept
+        rows.append((step.stage, step.unit, step.rows_in, step.kept, rejected, what, reasons or "none"))
+    head = ("stage", "unit", "in", "kept", "rejected", "what was kept is", "rejected by rule")
+    return table(head, rows, right=(2, 3, 4))
 
 
-def _strata(facts: Facts) -> str:
+def _strata(facts: Facts, shown: Mapping[str, Figure]) -> str:
     short = [row for row in facts.strata if row.have < row.want]
     have, want = sum(row.have for row in facts.strata), sum(row.want for row in facts.strata)
     told = (
@@ -161,12 +97,13 @@ def _strata(facts: Facts) -> str:
     )
     if any(row.have > row.want for row in facts.strata):
         told += " A stratum that has more than was wanted stands in for one that falls short."
-    lasts = list(dict.fromkeys(row.stratum.rpartition("-")[2] for row in facts.strata))
-    if all("-" in row.stratum for row in facts.strata):
-        cells = {row.stratum: f"{row.have} of {row.want}" for row in facts.strata}
-        groups = dict.fromkeys(row.stratum.rpartition("-")[0] for row in facts.strata)
-        grid = [(group, *(cells.get(f"{group}-{last}", "") for last in lasts)) for group in groups]
-        return told + "\n\n" + table(("stratum", *lasts), grid, right=range(1, len(lasts) + 1))
+    found = strata_grid(facts.strata)
+    if found:
+        groups, lasts, cells = found
+        texts = {place: f"{row.have} of {row.want}" for place, row in cells.items()}
+        grid = [(group, *(texts.get((group, last), "") for last in lasts)) for group in groups]
+        numbers = table(("stratum", *lasts), grid, right=range(1, len(lasts) + 1))
+        return "\n\n".join((told, shown["cells"].markdown(), folded("The same as a table", numbers)))
     rows: list[tuple[object, ...]] = [(row.stratum, row.want, row.have) for row in facts.strata]
     return told + "\n\n" + table(("stratum", "want", "have"), rows, right=(1, 2))
 
@@ -229,7 +166,7 @@ first = next(iter(load_dataset(release, "{default}", split="{SPLIT}", revision=r
     return fenced("python", code)
 
 
-def _origin(facts: Facts) -> str:
+def _origin(facts: Facts, shown: Mapping[str, Figure]) -> str:
     sources: list[tuple[object, ...]] = [
         (source.name, source.kind, source.annotations_credit, source.url, source.annotations_licence, source.images)
         for source in facts.sources
@@ -238,15 +175,16 @@ def _origin(facts: Facts) -> str:
         HOW_MADE[next((source.kind for source in facts.sources if source.kind in HOW_MADE), facts.benchmark)],
         *([f"The questions were written by: {' '.join(facts.writer.split())}"] if facts.writer.strip() else []),
         table(SOURCE_COLUMNS, sources, right=(5,)),
-        "What each stage took in, kept and rejected:",
+        "What each stage took in, kept and rejected, from its receipt:",
+        *([shown["funnel"].markdown()] if "funnel" in shown else []),
         _funnel(facts),
-        FUNNEL_NOTE,
+        FUNNEL_NOTE[facts.benchmark],
         "### Strata",
-        _strata(facts),
+        _strata(facts, shown),
     ]
     if facts.statistics:
         counts: list[tuple[object, ...]] = list(facts.statistics)
-        parts += ["### Decisions", table(("decisions that built it", "how many"), counts, right=(1,))]
+        parts += ["### Decisions", table(("decision that built it", "how many"), counts, right=(1,))]
     return "\n\n".join(parts)
 
 
@@ -269,7 +207,13 @@ def _configs(facts: Facts, sizes: Mapping[str, Size]) -> str:
     return table(("config", "one row is", "rows"), rows, right=(2,))
 
 
-def card(facts: Facts, tables: Mapping[str, pa.Table], images: pa.Table, sizes: Mapping[str, Size]) -> str:
+def card(
+    facts: Facts,
+    tables: Mapping[str, pa.Table],
+    images: pa.Table,
+    sizes: Mapping[str, Size],
+    shown: Mapping[str, Figure],
+) -> str:
     """README.md of a release.
 
     Args:
@@ -277,7 +221,10 @@ def card(facts: Facts, tables: Mapping[str, pa.Table], images: pa.Table, sizes: 
         tables: Config to its rows, without the column `image`.
         images: Table of `schemas/release_image`.
         sizes: Config to its size on disk.
+        shown: The figures of the release by name.
     """
+    found = statistics(facts.benchmark, tables)
+    drawn = {name: figure.markdown() for name, figure in shown.items()}
     libraries = ", ".join(f"{name} {version}" for name, version in sorted(facts.libraries.items()))
     return f"""\
 ---
@@ -290,6 +237,8 @@ def card(facts: Facts, tables: Mapping[str, pa.Table], images: pa.Table, sizes: 
 {ABOUT[facts.benchmark]}
 
 ## What is in it
+
+In short: {sentences(facts.benchmark, found)[0]}.
 
 {_configs(facts, sizes)}
 
@@ -310,9 +259,19 @@ There is one split, `{SPLIT}`; the papers define no other. Everything here is fo
 Name the revision, so that a score can be traced to the rows it was measured on. To see that a copy is whole, run
 `sha256sum -c SHA256SUMS` in it, or `groundset verify` on it, which checks every row as well.
 
+## How to browse it
+
+{BROWSING}
+
+## How to score it
+
+{SCORING[facts.benchmark]}
+
+{SCORING_NOTE}
+
 ## How it was made
 
-{_origin(facts)}
+{_origin(facts, shown)}
 
 ### People
 
@@ -320,15 +279,11 @@ Name the revision, so that a score can be traced to the rows it was measured on.
 
 Pay: {" ".join(facts.annotator_pay.split())}
 
-## Figures
+## Statistics
 
-{section(facts.benchmark, statistics(facts.benchmark, tables))}
+Counted in the rows, so that anyone can count them again.
 
-## Fields
-
-A box is `[x_min, y_min, x_max, y_max]` in pixels of the stored photograph, from its top left corner.
-
-{_fields(facts)}
+{section(facts.benchmark, found, drawn)}
 
 ## Licences
 
@@ -372,6 +327,14 @@ Social impact: {" ".join(facts.social_impact.split())}
 
 {facts.title}, version {facts.version}, by {", ".join(facts.authors)}.
 Cite the sources of the photographs and boxes as well.
+
+## Fields
+
+A box is `[x_min, y_min, x_max, y_max]` in pixels of the stored photograph, from its top left corner.
+
+{_fields(facts)}
+
+## How it can be built again
 
 Built with groundset {facts.groundset_version} ({libraries}).
 `manifest.json` holds the rules and the digests of all that went in; `croissant.json` describes this release to machines

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from groundset.release.markdown import table
+from groundset.release.markdown import folded, table
 from groundset.release.statistics import FALSE_CLASSES, Statistics
 
 # sizes from here on share a row or column, as the last stratum does; status --json has each on its own
@@ -25,7 +25,12 @@ def _bin(size: int) -> str:
     return str(size) if size < _MANY else f"{_MANY}+"
 
 
-def _binned(counts: Mapping[str, int]) -> dict[str, int]:
+def binned(counts: Mapping[str, int]) -> dict[str, int]:
+    """Counts by size, all sizes from 7 on as one.
+
+    >>> binned({"2": 5, "7": 1, "11": 2})
+    {'2': 5, '7+': 3}
+    """
     found: dict[str, int] = {}
     for size, count in counts.items():
         found[_bin(int(size))] = found.get(_bin(int(size)), 0) + count
@@ -59,9 +64,15 @@ def _lengths(words: Mapping[str, int]) -> str:
     return ", ".join(f"{length} word{'' if length == '1' else 's'}: {count}" for length, count in words.items())
 
 
-def section(benchmark: str, found: Statistics) -> str:
-    """The section of the card."""
-    return _candvg(found) if benchmark == "candvg" else _fpco(found)
+def section(benchmark: str, found: Statistics, images: Mapping[str, str]) -> str:
+    """The section of the card.
+
+    Args:
+        benchmark: candvg or fpco-dialog.
+        found: The figures of the rows.
+        images: Name of a drawn figure to the Markdown that shows it.
+    """
+    return _candvg(found, images) if benchmark == "candvg" else _fpco(found, images)
 
 
 def variants_section(variants: pa.Table) -> str:
@@ -75,7 +86,7 @@ def variants_section(variants: pa.Table) -> str:
     return table(("set", *FALSE_CLASSES), rows, right=range(1, len(FALSE_CLASSES) + 1))
 
 
-def _candvg(found: Statistics) -> str:
+def _candvg(found: Statistics, images: Mapping[str, str]) -> str:
     share, added = found["final_set_of_several_share"], found["pairs_that_add_share"]
     rows: list[tuple[object, ...]] = [
         ("dialogues", found["dialogues"]),
@@ -91,29 +102,38 @@ def _candvg(found: Statistics) -> str:
         ("pairs in which a candidate is removed", found["pairs_that_remove"]),
         ("pairs in which the set stays", found["pairs_that_stay"]),
     ]
-    parts = [table(("what", "value"), rows, right=(1,)), "Samples by turn and number of candidates:"]
     turns = found["set_sizes_by_turn"]
     columns = [*turns.values(), found["set_sizes"]]
-    parts += [
-        _by_size(("candidates", *(f"turn {turn}" for turn in turns), "all turns"), columns),
-        """\
-Dialogues by the number of objects: as InViG lists boxes for the first utterance, after near-identical ones are merged
-(this gives the stratum), and plausible at one turn at least:""",
-        _by_size(
-            ("objects", "listed", "merged", "plausible at some turn"),
-            [found["initial_candidates_raw"], found["initial_candidates_unique"], found["unique_candidates"]],
+    heads = ("candidates", *(f"turn {turn}" for turn in turns), "all turns")
+    sizes = _by_size(
+        ("objects", "listed", "merged", "plausible at some turn"),
+        [found["initial_candidates_raw"], found["initial_candidates_unique"], found["unique_candidates"]],
+    )
+    parts = [
+        table(("what", "value"), rows, right=(1,)),
+        images.get("set_sizes", ""),
+        folded("Samples by turn and number of candidates", _by_size(heads, columns)),
+        images.get("unique_candidates", ""),
+        folded(
+            "Dialogues by number of objects",
+            f"""\
+As InViG lists boxes for the first utterance, after near-identical ones are merged (this gives the stratum), and
+plausible at one turn at least:
+
+{sizes}""",
         ),
+        images.get("changes", ""),
     ]
     if found["transitions"]:
-        parts += ["Pairs of consecutive turns by number of candidates before (rows) and after (columns):"]
-        parts += [_transitions(found["transitions"])]
-    return "\n\n".join(parts)
+        transitions = _transitions(found["transitions"])
+        parts.append(folded("Pairs of consecutive turns by candidates before (rows) and after (columns)", transitions))
+    return "\n\n".join(part for part in [*parts, images.get("points", "")] if part)
 
 
 def _by_size(head: tuple[str, ...], columns: list[Mapping[str, int]]) -> str:
-    binned = [_binned(column) for column in columns]
-    sizes = sorted({size for column in binned for size in column})
-    rows = [(size, *(column.get(size, 0) for column in binned)) for size in sizes]
+    shared = [binned(column) for column in columns]
+    sizes = sorted({size for column in shared for size in column})
+    rows = [(size, *(column.get(size, 0) for column in shared)) for size in sizes]
     return table(head, rows, right=range(1, len(head)))
 
 
@@ -127,7 +147,7 @@ def _transitions(transitions: list[Mapping[str, Any]]) -> str:
     return table(("before", *(f"{size} after" for size in after)), rows, right=range(1, len(after) + 1))
 
 
-def _fpco(found: Statistics) -> str:
+def _fpco(found: Statistics, images: Mapping[str, str]) -> str:
     rows: list[tuple[object, ...]] = [
         ("dialogues", found["dialogues"]),
         ("photographs", found["photographs"]),
@@ -152,12 +172,12 @@ def _fpco(found: Statistics) -> str:
         )
         for name in FALSE_CLASSES
     ]
-    return "\n\n".join(
-        [
-            table(("what", "value"), rows, right=(1,)),
-            """\
+    parts = [
+        table(("what", "value"), rows, right=(1,)),
+        images.get("target_areas", ""),
+        """\
 The edits that make a description false. A compound noun (hot dog) is one word, and an article before the changed word
 none:""",
-            table(head, edits, right=range(1, len(head))),
-        ]
-    )
+        table(head, edits, right=range(1, len(head))),
+    ]
+    return "\n\n".join(part for part in parts if part)

@@ -82,6 +82,51 @@ The image policy is `non-commercial`: photographs under NonCommercial licences a
 source serves them. **Use this release for non-commercial purposes only**, or filter by `licence`.""",
 }
 
-FUNNEL_NOTE = """`30_stratify` ranks every eligible record, reserve included. `40_images` and the stages after it work
-on the records that are needed to fill the strata, rejected ones included, and `40_images` also looks at a few of the
-reserve ahead; so they take in fewer than were ranked. An item of FPCO-Dialog is one category in one image."""
+_STAGES: Mapping[str, str] = {
+    "10_import": "readable in its source",
+    "20_filter": "fit for the benchmark by rule",
+    "30_stratify": "ranked in a stratum",
+    "40_images": "with a sound photograph",
+    "45_screen": "accepted in the screening",
+    "70_validate": "in the release",
+}
+# what the kept ones of a stage are
+STAGES: Mapping[str, Mapping[str, str]] = {
+    "candvg": {**_STAGES, "60_review": "with points that each mean one object"},
+    "fpco-dialog": {
+        **_STAGES,
+        "50_generate": "with texts that pass the checks",
+        "60_review": "accepted or edited in the review",
+    },
+}
+_RESERVE = """\
+`30_stratify` ranks every eligible record, reserve included. `40_images` and the stages after it work on the records
+that are needed to fill the strata, rejected ones included, and `40_images` also looks at a few of the reserve ahead;
+so they take in fewer than were ranked."""
+FUNNEL_NOTE: Mapping[str, str] = {
+    "candvg": _RESERVE,
+    "fpco-dialog": f"{_RESERVE} An item is one category in one image.",
+}
+
+BROWSING = """\
+`groundset browse FOLDER`, or the id of this repository on the Hub in place of the folder, opens the release in the
+FiftyOne App: photographs with their dialogues, boxes and targets, to be filtered by stratum and licence."""
+
+SCORING: Mapping[str, str] = {
+    "candvg": """\
+The label of a row of `samples` is the whole set in `candidates`: boxes in pixels of the photograph, in no order. A
+prediction is a set of boxes for the same row, however many. Predicted and labelled boxes are matched one to one, with
+as many pairs as can be had whose IoU reaches a threshold; what stays unmatched on either side is an error, so each row
+has a precision, a recall and an F1. Report CVG and CSVG rows apart. The threshold and the way to average are the CandVG
+paper's to say: name them with a score.""",
+    "fpco-dialog": """\
+Ask the ten questions in `modified` one after the other, with the photograph and all earlier questions and responses in
+the context. The label of a turn is `false_premise`: whether a correction is due. People or a judging model say of each
+response whether it corrects the description, given `target_description` and `modified_target_description`. Two rates
+come from that for each turn: corrections that were due (TP, turns 4 to 10), and corrections that were not (FP, of
+questions that are true: turns 1 to 3, and later ones if `content` is asked instead). Give both for each turn and false
+class, and name the judge: published results give two judging models and their mean.""",
+}
+SCORING_NOTE = """\
+This release holds the labels and no scorer. Name its version with every score, and fill in referenced photographs first
+(see above) or say how many rows were left out."""

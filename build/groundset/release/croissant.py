@@ -76,6 +76,7 @@ _ENCODINGS: Mapping[str, str] = {
     "json": "application/json",
     "csv": "text/csv",
     "md": "text/markdown",
+    "svg": "image/svg+xml",
 }
 
 

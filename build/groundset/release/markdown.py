@@ -30,3 +30,8 @@ def fenced(language: str, text: str) -> str:
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
+
+
+def folded(title: str, text: str) -> str:
+    """Text that a page shows when its title is clicked; the empty lines let Markdown in it be Markdown."""
+    return f"<details>\n<summary>{title}</summary>\n\n{text}\n\n</details>"

@@ -20,6 +20,7 @@ from groundset.release.card import card
 from groundset.release.checksums import CHECKSUMS, file_digests, listing
 from groundset.release.croissant import CROISSANT, File, croissant
 from groundset.release.facts import WITH_IMAGE, Config, Facts, configs_of
+from groundset.release.figures import figures
 from groundset.release.parquet import IMAGE_COLUMN, Embedded, Size, write_config
 from groundset.release.record import ReleaseRecord, TableRecord, encode
 from groundset.schema import table_problems
@@ -199,7 +200,10 @@ def _write_folder(
     _write_text(folder / "LICENSE.md", licence_page(facts.title, record.rights, images, facts.image_policy))
     _write_text(folder / "ATTRIBUTION.csv", attribution_csv(images))
     _write_text(folder / "manifest.json", encode(record))
-    _write_text(folder / "README.md", card(facts, tables, images, sizes))
+    drawn = figures(facts, tables, images)
+    for figure in drawn.values():
+        _write_text(folder / figure.path, figure.svg)
+    _write_text(folder / "README.md", card(facts, tables, images, sizes, drawn))
     digests = file_digests(folder)
     files = [File(name, (folder / name).stat().st_size, digest) for name, digest in digests.items()]
     described = croissant(facts, record.rights, images, files)

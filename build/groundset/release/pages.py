@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: groundset contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the pages of a release are what its rows and manifest.json make: README.md, LICENSE.md, croissant.json."""
+"""Whether a release's card, figures, LICENSE.md and croissant.json are what its rows and manifest.json make."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from groundset.release.attribution import count_licences, licence_page
 from groundset.release.card import card
 from groundset.release.croissant import CROISSANT, File, croissant, stated_licences
 from groundset.release.facts import configs_of
+from groundset.release.figures import FOLDER, figures
 from groundset.release.parquet import config_size
 from groundset.release.record import ReleaseRecord
 from groundset.release.rights import read_page
@@ -98,17 +99,24 @@ def page_problems(
         digests: What `file_digests` says of the folder.
     """
     facts = record.facts
+    problems: list[Problem] = []
     if facts.groundset_version != __version__:
-        return []
+        return problems
     expected = {"LICENSE.md": licence_page(facts.title, record.rights, images, facts.image_policy)}
     if set(tables) == {config.name for config in configs_of(facts)}:
         sizes = {config.name: config_size(folder, config) for config in configs_of(facts)}
-        expected["README.md"] = card(facts, tables, images, sizes)
+        drawn = figures(facts, tables, images)
+        expected["README.md"] = card(facts, tables, images, sizes, drawn)
+        expected |= {figure.path: figure.svg for figure in drawn.values()}
+        problems += [
+            Problem(name, "", "", "the release has no such figure")
+            for name in digests
+            if name.startswith(f"{FOLDER}/") and name not in expected
+        ]
     files = [
         File(name, (folder / name).stat().st_size, digest) for name, digest in digests.items() if name != CROISSANT
     ]
     expected[CROISSANT] = croissant(facts, record.rights, images, files)
-    problems = []
     for name, right in expected.items():
         text, wrong = read_page(folder, name)
         problems += wrong

@@ -7,20 +7,25 @@ Everything here follows from the rows alone, so that a reader can recompute it a
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from groundset.fpco.dialogue import Dialogue
+from groundset.fpco.filter import COMPLEXITIES
 from groundset.fpco.reading import length_in_words, read_dialogue
 from groundset.fpco.words import is_word
 
 Statistics = dict[str, Any]
 THREE_TURNS = 3
 FALSE_CLASSES = ("identity", "attribute", "location")
+CHANGES = ("narrows", "stays", "widens")
+RASTER = 8
+AREA_PERCENTS = (1, 2, 5, 10, 20, 40, 100)
 
 
 def statistics(benchmark: str, tables: Mapping[str, pa.Table]) -> Statistics:
@@ -77,11 +82,67 @@ def candvg(dialogues: pa.Table) -> Statistics:
         "pairs_that_add_share": _share(adding, len(pairs)),
         "pairs_that_remove": sum(1 for before, after in pairs if before - after),
         "pairs_that_stay": sum(1 for before, after in pairs if before == after),
+        "changes_by_turn": _changes(sets),
         "transitions": [
             {"before": before, "after": after, "pairs": count}
             for (before, after), count in sorted(Counter((len(one), len(other)) for one, other in pairs).items())
         ],
     }
+
+
+def _changes(sets: Sequence[Sequence[frozenset[str]]]) -> list[dict[str, int]]:
+    """How the set changes from each turn to the next: every pair narrows, stays or widens, whatever else it leaves."""
+    found: dict[int, Counter[str]] = {}
+    for turns in sets:
+        for turn, (before, after) in enumerate(itertools.pairwise(turns), start=2):
+            change = "stays" if before == after else "widens" if after - before else "narrows"
+            found.setdefault(turn, Counter())[change] += 1
+    return [{"turn": turn, **{name: found[turn][name] for name in CHANGES}} for turn in sorted(found)]
+
+
+def point_counts(points: pa.Table, images: pa.Table) -> dict[int, list[list[int]]]:
+    """Points of each turn in a raster over the photographs, each stretched to the same width and height.
+
+    Args:
+        points: Table of `schemas/candvg_point`.
+        images: Table of `schemas/release_image`.
+
+    Returns:
+        Turn to `RASTER` rows, from the top, of `RASTER` counts, from the left.
+    """
+    sizes = {row["image_id"]: (row["width"], row["height"]) for row in images.to_pylist()}
+    found: dict[int, list[list[int]]] = {}
+    for point in points.select(["image_id", "turn", "x_px", "y_px"]).to_pylist():
+        width, height = sizes[point["image_id"]]
+        raster = found.setdefault(point["turn"], [[0] * RASTER for _ in range(RASTER)])
+        raster[_place(point["y_px"], height)][_place(point["x_px"], width)] += 1
+    return {turn: found[turn] for turn in sorted(found)}
+
+
+def _place(at_px: float, length_px: int) -> int:
+    # a point on the far edge belongs to the last place; a power of two as RASTER leaves nothing to round
+    return max(0, min(RASTER - 1, int(at_px * RASTER // length_px)))
+
+
+def target_areas(dialogues: pa.Table, images: pa.Table) -> dict[str, list[int]]:
+    """Dialogues by the share of the photograph that the target's box takes.
+
+    Args:
+        dialogues: Table of `schemas/fpco_dialogue`.
+        images: Table of `schemas/release_image`.
+
+    Returns:
+        Complexity to counts: one for each limit of `AREA_PERCENTS`, of shares below it and not below the one before.
+    """
+    sizes = {row["image_id"]: row["width"] * row["height"] for row in images.to_pylist()}
+    found: dict[str, list[int]] = {}
+    for row in dialogues.select(["image_id", "complexity", "target_bbox_xyxy_px"]).to_pylist():
+        left, top, right, bottom = row["target_bbox_xyxy_px"]
+        percent = 100 * (right - left) * (bottom - top) / sizes[row["image_id"]]
+        counts = found.setdefault(row["complexity"], [0] * len(AREA_PERCENTS))
+        # a box may lie a rounding outside its photograph
+        counts[min(bisect.bisect_right(AREA_PERCENTS, percent), len(AREA_PERCENTS) - 1)] += 1
+    return {name: found[name] for name in COMPLEXITIES if name in found}
 
 
 def fpco(dialogues: pa.Table) -> Statistics:

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 from groundset.errors import Problem
 from groundset.licences import POLICIES
 from groundset.paths import schema_dir
-from groundset.release.card import read_front_matter
 from groundset.release.checksums import checksum_problems, file_digests
 from groundset.release.facts import CONFIGS, SPLIT, WITH_IMAGE, Config, configs_of
+from groundset.release.front_matter import read_front_matter
 from groundset.release.invariants import candvg_problems, fpco_problems, image_problems, key_problems
 from groundset.release.loading import loading_problems
 from groundset.release.pages import croissant_problems, page_problems, record_problems
