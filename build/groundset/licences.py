@@ -17,9 +17,10 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from groundset.arrow_columns import texts
+from groundset.arrow_columns import repeated, texts
 from groundset.errors import Problem, UsageError
 from groundset.paths import manifest_dir, package_dir
 
@@ -31,6 +32,8 @@ _PHOTO_PAGE = "https://www.flickr.com/photo.gne?id="
 _USUAL_FLICKR_FILE = (
     r"\Ahttps?://[A-Za-z0-9.-]+\.static\.?flickr\.com(?:/[A-Za-z0-9_.-]+)*/[0-9]+_[0-9a-f]+(?:_[a-z0-9]+)*\.[a-z]+\z"
 )
+# its photo id; to cut it out with the whole pattern would take eight times as long
+_USUAL_FLICKR_ID = r"/(?P<id>[0-9]+)_[0-9a-z_]+\.[a-z]+\z"
 
 
 @dataclass(frozen=True)
@@ -184,16 +187,17 @@ def photo_page_from_flickr(url: str | None) -> tuple[str, str] | None:
     return (number, _PHOTO_PAGE + number) if re.fullmatch(r"[0-9]+", number) else None
 
 
-def photo_pages_from_flickr(urls: Sequence[str | None]) -> tuple[list[str | None], list[str | None]]:
+def photo_pages_from_flickr(urls: Sequence[str | None]) -> tuple[pa.StringArray, pa.StringArray]:
     """What `photo_page_from_flickr` says of each address, many times faster: photo ids and pages."""
-    usual = pc.match_substring_regex(texts(urls), _USUAL_FLICKR_FILE).to_pylist()
-    ids = [
-        url.rpartition("/")[2].partition("_")[0] if url and ok else None for url, ok in zip(urls, usual, strict=True)
-    ]
-    pages = [_PHOTO_PAGE + number if number else None for number in ids]
-    for place in [place for place, ok in enumerate(usual) if not ok]:
-        ids[place], pages[place] = photo_page_from_flickr(urls[place]) or (None, None)
-    return ids, pages
+    column = texts(urls)
+    usual = pc.match_substring_regex(column, _USUAL_FLICKR_FILE)
+    ids = pc.struct_field(pc.extract_regex(column, _USUAL_FLICKR_ID), 0)
+    pages = pc.binary_join_element_wise(repeated(_PHOTO_PAGE, len(ids)), ids, repeated("", len(ids)))
+    if pc.all(usual, min_count=0).as_py():
+        return ids, pages
+    rows = zip(urls, usual.to_pylist(), ids.to_pylist(), pages.to_pylist(), strict=True)
+    found = [(known, page) if ok else photo_page_from_flickr(url) or (None, None) for url, ok, known, page in rows]
+    return texts([known for known, _ in found]), texts([page for _, page in found])
 
 
 def _one_line(value: str | None) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundset.sources.integer_keys import order_of, order_of_texts, places
+from groundset.sources.integer_keys import are_distinct, order_of, order_of_texts, places
 
 close = st.integers(-20, 40)
 wide = st.integers(-(2**63), 2**63 - 1)
@@ -38,3 +38,8 @@ def test_ids_are_in_the_order_of_their_texts(rows: list[tuple[int, int]]) -> Non
     groups, known = (np.array([row[part] for row in rows], dtype=np.int64) for part in (0, 1))
     expected = sorted(range(len(rows)), key=lambda place: (rows[place][0], str(rows[place][1])))
     assert order_of_texts(groups, known).tolist() == expected
+
+
+@given(st.lists(st.one_of(st.integers(-3, 40), st.integers(-(2**63), 2**63 - 1)), max_size=60))
+def test_are_distinct_says_what_a_set_says(values: list[int]) -> None:
+    assert are_distinct(np.array(values, dtype=np.int64)) == (len(set(values)) == len(values))

@@ -12,7 +12,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from itertools import chain
+from itertools import chain, compress
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
@@ -236,7 +237,8 @@ def _usual_rows(piece: memoryview) -> list[_Usual] | None:
     except msgspec.ValidationError:
         return None
     marks = np.count_nonzero(np.frombuffer(piece, dtype=np.uint8) == ord('"'))
-    in_masks = sum(bytes(row.segmentation).count(b'"') for row in rows if row.iscrowd)
+    crowds = compress(rows, [row.iscrowd for row in rows])
+    in_masks = sum(bytes(row.segmentation).count(b'"') for row in crowds)
     return rows if marks == 2 * len(_Usual.__struct_fields__) * len(rows) + in_masks else None
 
 
@@ -250,7 +252,7 @@ def _occurrences(rows: Annotations) -> dict[str, int]:
 def _occurrences_of_fields(rows: Sequence[Any]) -> dict[str, int]:
     """The same of decoded records."""
     keys = rows[0].__struct_fields__ if rows else ()
-    return {key: 0 if None in [getattr(row, key) for row in rows] else len(rows) for key in keys}
+    return {key: 0 if None in map(attrgetter(key), rows) else len(rows) for key in keys}
 
 
 def _require_single_keys(text: bytes | memoryview, schema: Any, occurrences: dict[str, int]) -> None:

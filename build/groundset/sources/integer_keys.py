@@ -33,6 +33,20 @@ def places(values: Integers, among: Integers) -> Integers:
     return np.where(inside, table[np.where(inside, values, low) - low], -1).astype(np.int64)
 
 
+def are_distinct(values: Integers) -> bool:
+    """Whether no value is there twice.
+
+    >>> are_distinct(np.array([7, 2**40, 3])), are_distinct(np.array([2**40, 7, 2**40]))
+    (True, False)
+    """
+    # most ids are small: marks in a table are faster by far than a sort
+    small = (values >= 0) & (values < 16 * len(values))
+    dense, rest = values[small], np.sort(values[~small])
+    marks = np.zeros(16 * len(values), dtype=np.bool_)
+    marks[dense] = True
+    return np.count_nonzero(marks) == len(dense) and not (rest[1:] == rest[:-1]).any()
+
+
 def order_of(keys: Integers, bound: int) -> Integers:
     """The places of keys in increasing order, those of equal ones in their own.
 
@@ -71,5 +85,9 @@ def order_of_texts(groups: Integers, ids: Integers) -> Integers:
         for power in tens[1:]:
             length += ids >= power
         # as text, ids compare like numbers filled up with zeros to one length; of equal ones the shorter comes first
-        order = order_of(ids * tens[digits - length] * (digits + 1) + length, 10**digits * (digits + 1))
+        bound = 10**digits * (digits + 1)
+        keys = ids * tens[digits - length] * (digits + 1) + length
+        if (int(groups.max(initial=0)) + 1) * bound < 2**63:
+            return np.argsort(groups * bound + keys)
+        order = order_of(keys, bound)
     return order[order_of(groups[order], int(groups.max(initial=0)) + 1)]

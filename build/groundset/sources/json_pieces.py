@@ -77,11 +77,14 @@ def each_piece(path: Path, key: str, take: Take, piece_bytes: int) -> Remainder 
 
 
 def remainder(head: bytearray, tail: bytearray) -> Remainder:
-    """A document of what stands before its array and behind it."""
+    """A document of what stands before its array and behind it; it takes the place of the first."""
     number = 0
     while any((stand_in := f"array {number}").encode() in part for part in (head, tail)):
         number += 1
-    return Remainder(head + f'"{stand_in}"'.encode() + tail, stand_in)
+    # both may be long: no copy
+    head += f'"{stand_in}"'.encode()
+    head += tail
+    return Remainder(head, stand_in)
 
 
 def gap_after(path: Path, place: int, window: int = 1 << 20) -> int | None:
