@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+from pathlib import Path
 
-from groundset.licences import text
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from groundset.licences import POLICIES, may_embed, text
 from groundset.release.attribution import (
     LicenceCount,
     Rights,
@@ -18,6 +25,9 @@ from groundset.release.attribution import (
     parse_licence_table,
     used_licences,
 )
+from groundset.release.croissant import CROISSANT, stated_licences
+from groundset.release.facts import WITH_IMAGE
+from groundset.release.verify import verify
 
 INVIG = SourceRights("Apache-2.0", "InViG authors", "https://invig.invalid")
 RIGHTS = Rights("CC-BY-4.0", {"coco-test": SourceRights("CC-BY-4.0", "COCO Consortium", "none"), "invig-test": INVIG})
@@ -67,3 +77,25 @@ def test_licence_page_keeps_four_kinds_of_rights_apart(candvg) -> None:
     assert "`invig-test`: InViG authors (https://invig.invalid), [Apache-2.0]" in parts[3]
     assert "1 photographs are embedded" in parts[4]
     assert parse_licence_table(page) == count_licences(candvg.images)
+
+
+@pytest.mark.parametrize("benchmark", ["fpco-dialog", "candvg"])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_places_that_count_licences_agree(benchmark: str, policy: str, make, tmp_path: Path) -> None:
+    folder = make[benchmark](tmp_path / "photographs", policy).write(tmp_path / "release")
+    images = pq.read_table(folder / "data/images")
+    counts = count_licences(images)
+    assert len(counts) == (8 if benchmark == "fpco-dialog" else 2)
+    for spdx, count in counts.items():
+        assert count.embedded == (count.photographs if may_embed(spdx, policy) else 0)
+    for page in ("README.md", "LICENSE.md"):
+        assert parse_licence_table((folder / page).read_text(encoding="utf-8")) == counts
+    assert stated_licences(json.loads((folder / CROISSANT).read_bytes())) == counts
+    listed = pa.csv.read_csv(folder / "ATTRIBUTION.csv", parse_options=pa.csv.ParseOptions(newlines_in_values=True))
+    assert count_licences(listed) == counts
+    # what is embedded is what the rows with photographs carry
+    config = WITH_IMAGE[benchmark]
+    rows = pq.read_table(folder / "data" / config, columns=["image_id", "image"]).to_pylist()
+    embedded = {row["image_id"] for row in images.to_pylist() if row["embedded"]}
+    assert {row["image_id"] for row in rows if row["image"]} == embedded
+    assert verify(folder, load=False) == []

@@ -16,9 +16,8 @@ from groundset.licences import POLICIES, may_embed
 from groundset.release.attribution import count_licences
 from groundset.release.card import card, example
 from groundset.release.facts import CONFIGS, Stratum, Withdrawn
-from groundset.release.features import yaml_features
 from groundset.release.figures import figures
-from groundset.release.front_matter import front_matter, read_front_matter, size_category
+from groundset.release.front_matter import read_front_matter
 from groundset.release.parquet import Size
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "cards"
@@ -48,29 +47,10 @@ def test_card_is_the_golden_one(name, benchmark, policy, changes, make, tmp_path
     assert found == golden.read_bytes().decode(), "the card changed; if it should, set GROUNDSET_UPDATE_GOLDEN=1"
 
 
-def test_front_matter_names_configs_features_and_splits_in_loadable_order(candvg) -> None:
-    head = read_front_matter(card_of(candvg))
-    assert head["license"] == "other"
-    assert head["license_link"] == "LICENSE.md"
-    names = [config.name for config in CONFIGS["candvg"]]
-    assert [entry["config_name"] for entry in head["configs"]] == names
-    assert [entry.get("default") for entry in head["configs"]] == [True, None, None, None]
-    assert [entry["splits"][0]["num_examples"] for entry in head["dataset_info"]] == [5, 2, 10, 2]
-    box = next(field for field in head["dataset_info"][0]["features"] if field["name"] == "candidates")["list"][1]
-    assert list(box) == ["name", "list", "length"]
-    assert head["dataset_info"][0]["features"] == yaml_features("candvg_sample")
-
-
 def test_withdrawn_photographs_are_listed_with_the_reason_alone(candvg) -> None:
     text = card_of(replace(candvg, facts=replace(candvg.facts, withdrawn=(Withdrawn("invig-9z", "licence"),))))
     assert "| invig-9z | its licence is not as its source said |" in text
     assert "Withdrawn" not in card_of(candvg)
-
-
-@pytest.mark.parametrize("text", ["", "# no front matter", "---\na: [\n---\n", "---\n- *missing\n---\n"])
-def test_broken_front_matter_is_a_value_error(text: str) -> None:
-    with pytest.raises(ValueError, match="front matter"):
-        read_front_matter(text)
 
 
 def test_odd_facts_stay_in_their_places(fpco) -> None:
@@ -153,20 +133,3 @@ def test_counts_follow_from_the_rows(candvg, fpco) -> None:
     assert "| pairs in which a candidate is added | 1 (33.33 %) |" in page
     assert "| 2 | 0 | 1 | 1 |" in page
     assert "| attribute | 3 | 3 | 0 | 3 |" in card_of(fpco)
-
-
-def test_size_category_borders() -> None:
-    assert [size_category(n) for n in (0, 999, 1000, 9999, 10_000, 10**6)] == [
-        "n<1K",
-        "n<1K",
-        "1K<n<10K",
-        "1K<n<10K",
-        "10K<n<100K",
-        "1M<n<10M",
-    ]
-
-
-def test_front_matter_marks_simulation(candvg) -> None:
-    sizes = {config.name: Size(1, 1, 1, 1) for config in CONFIGS["candvg"]}
-    assert "- simulated" in front_matter(replace(candvg.facts, simulated=("x",)), sizes)
-    assert "- simulated" not in front_matter(candvg.facts, sizes)

@@ -104,7 +104,7 @@ def licence_table(images: pa.Table) -> str:
         "photographs",
         "embedded",
         "referenced",
-        "may be embedded under",
+        "image policies that embed it",
         "what it asks of you",
     )
     rows: list[tuple[object, ...]] = []

@@ -98,8 +98,8 @@ def _funnel(facts: Facts) -> list[Figure]:
     return [_figure("funnel", "What each stage kept of what it took in", about, drawn)]
 
 
-def _of_total(count: int, total: int) -> Cell:
-    return Cell(shade(count, total), str(count) if count else "")
+def _counted(count: int, most: int) -> Cell:
+    return Cell(shade(count, most), str(count) if count else "")
 
 
 def _objects(size: str) -> str:
@@ -110,7 +110,7 @@ def _set_sizes(found: Statistics) -> Figure:
     turns = {turn: binned(counts) for turn, counts in found["set_sizes_by_turn"].items()}
     totals = {turn: sum(counts.values()) for turn, counts in turns.items()}
     sizes = sorted({size for counts in turns.values() for size in counts})
-    rows = [(_objects(size), [_of_total(turns[turn].get(size, 0), totals[turn]) for turn in turns]) for size in sizes]
+    rows = [(_objects(size), [_counted(turns[turn].get(size, 0), totals[turn]) for turn in turns]) for size in sizes]
     drawn = grid(_MARGIN, _HEAD, _room(name for name, _ in rows), (76, 30), [f"turn {turn}" for turn in turns], rows)
     about = (
         "A grid of samples: a column for each turn, a row for each number of plausible objects. The darker, the larger "
@@ -154,7 +154,7 @@ def _points(counts: Mapping[int, Sequence[Sequence[int]]]) -> Figure:
             raster = counts[turn]
             # few points are told apart by their number, not by full darkness
             most, total = max(len(SHADES) - 1, *map(max, raster)), sum(map(sum, raster))
-            rows = [("", [Cell(shade(count, most), str(count) if count else "") for count in row]) for row in raster]
+            rows = [("", [_counted(count, most) for count in row]) for row in raster]
             panel = grid(left, top + 20, 0, _PANEL_CELL, (), rows)
             parts += [label(left, top + 13, f"turn {turn}, {total} point{'' if total == 1 else 's'}"), *panel.parts]
             left, bottom = left + panel.width + _PANEL_GAP, top + 20 + panel.height
@@ -198,11 +198,11 @@ def _cells(strata: Sequence[Stratum]) -> list[Figure]:
 def _areas(counts: Mapping[str, Sequence[int]]) -> Figure:
     lower = (0, *AREA_PERCENTS)
     columns = [f"{low} to {high} %" for low, high in zip(lower, AREA_PERCENTS, strict=False)]
-    rows = [(name, [_of_total(count, sum(row)) for count in row]) for name, row in counts.items()]
+    rows = [(name, [_counted(count, max(row)) for count in row]) for name, row in counts.items()]
     drawn = grid(_MARGIN, _HEAD, _room(counts), (86, 30), columns, rows)
     about = (
         "A grid of dialogues by complexity and by the share of the photograph that the target's box takes. The darker, "
-        "the larger the share of that complexity."
+        "the more of that complexity; the darkest are the most frequent."
     )
     figure = _figure("target_areas", "How much of the photograph the target's box takes (dialogues)", about, drawn)
     cells = [(name, *row) for name, row in counts.items()]
