@@ -15,9 +15,9 @@ import pytest
 from groundset import manifest, source_files
 from groundset.candvg.strata import BINS
 from groundset.cli import main
+from groundset.fetching.wanted import NO_URL, ORIGINAL_URL, photograph_address
 from groundset.fpco.strata import CELLS
 from groundset.manifest import Manifest
-from groundset.sources.wanted import NO_URL, ORIGINAL_URL, photograph_address
 
 FOLDER = Path(__file__).parents[1] / "manifests"
 NAMES = ("candvg", "fpco-dialog")

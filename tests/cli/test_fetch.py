@@ -22,10 +22,10 @@ from rich.console import Console
 from groundset import manifest as manifests
 from groundset import runner
 from groundset.cli import fetch, main
+from groundset.fetching import download
+from groundset.fetching.download import Download, Outcome
+from groundset.fetching.pacing import Manners
 from groundset.manifest import Manifest
-from groundset.sources import download
-from groundset.sources.download import Download, Outcome
-from groundset.sources.pacing import Manners
 
 Demo = Callable[..., Path]
 ANNOTATIONS = "coco/instances_miniworld.json"

@@ -16,9 +16,9 @@ from groundset import importing, packaging, photographs
 from groundset.asking import ask
 from groundset.candvg import filter as candvg_filter
 from groundset.candvg import points, samples, screening, strata
+from groundset.fetching.wanted import release_addresses
 from groundset.release.package import build_image_rows
 from groundset.schema_types import arrow_schema
-from groundset.sources.wanted import release_addresses
 from groundset.stage import Inputs, Output, Records, Stage
 
 

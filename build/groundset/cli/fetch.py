@@ -21,14 +21,12 @@ from groundset import benchmarks, lock, missing_photographs, runner, withdrawals
 from groundset import manifest as manifests
 from groundset.cli import talk
 from groundset.errors import SHOWN_PROBLEMS, DataError, Problem, ServiceError, UsageError
-from groundset.missing_photographs import NO_URL
-from groundset.sources.archives import UnpackReport, unpack
-from groundset.sources.download import Download, Outcome
-from groundset.sources.download import fetch as fetch_files
-from groundset.sources.invig_photographs import Extracted, embedding, extract_images
-from groundset.sources.pacing import Manners
-from groundset.sources.transfer import shown
-from groundset.sources.wanted import (
+from groundset.fetching.archives import UnpackReport, unpack
+from groundset.fetching.download import Download, Outcome
+from groundset.fetching.download import fetch as fetch_files
+from groundset.fetching.pacing import Manners
+from groundset.fetching.transfer import shown
+from groundset.fetching.wanted import (
     Photographs,
     SourceFile,
     fetch_photographs,
@@ -36,6 +34,8 @@ from groundset.sources.wanted import (
     photograph_folders,
     source_files,
 )
+from groundset.missing_photographs import NO_URL
+from groundset.sources.invig_photographs import Extracted, embedding, extract_images
 from groundset.stage import Place, read_table, why_stale
 
 STATES = ("fetched", "already_there", "missing", "failed")

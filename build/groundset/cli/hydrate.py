@@ -14,10 +14,10 @@ from rich.console import Console
 from groundset.cli import talk
 from groundset.cli.fetch import Meter
 from groundset.errors import SHOWN_PROBLEMS, ServiceError
+from groundset.fetching.download import Download, Outcome
+from groundset.fetching.download import fetch as fetch_files
+from groundset.fetching.pacing import Manners
 from groundset.release import hydrate as releases
-from groundset.sources.download import Download, Outcome
-from groundset.sources.download import fetch as fetch_files
-from groundset.sources.pacing import Manners
 
 
 def hydrate(

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from groundset.errors import DataError, Problem
+from groundset.fetching.wanted import release_addresses
 from groundset.fpco.filter import CATEGORIES, COMPLEXITIES
 from groundset.fpco.joins import rows_by
 from groundset.fpco.shown import Box, box_px
 from groundset.release.package import build_image_rows
 from groundset.schema_types import arrow_schema
-from groundset.sources.wanted import release_addresses
 from groundset.stage import Inputs, Output
 
 Row = dict[str, Any]

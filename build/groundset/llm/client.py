@@ -19,6 +19,7 @@ import msgspec
 import openai
 
 from groundset.errors import GroundsetError, ServiceError
+from groundset.fetching.pacing import Manners, backoff_s
 from groundset.llm import wire
 from groundset.llm.answers import Answer, Attempt, Received, Usage
 from groundset.llm.config import Config, Key
@@ -26,7 +27,6 @@ from groundset.llm.pacing import Clock, Gate, asked_wait_s, estimated_tokens
 from groundset.llm.pictures import data_uri
 from groundset.llm.progress import Tally
 from groundset.llm.request import Request, pictures
-from groundset.sources.pacing import Manners, backoff_s
 
 ITEM_STATUS = frozenset((400, 413, 422))
 AGAIN_STATUS = frozenset((408, 409, 425, 429))

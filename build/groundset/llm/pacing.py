@@ -10,9 +10,9 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
+from groundset.fetching.pacing import retry_after_s
 from groundset.llm.config import Config
 from groundset.llm.request import Request, pictures
-from groundset.sources.pacing import retry_after_s
 
 # rough, and only to keep below a limit before the server's own count is there
 CHARACTERS_A_TOKEN = 4

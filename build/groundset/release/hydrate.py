@@ -18,14 +18,14 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 
 from groundset.errors import DataError, Problem, UsageError
+from groundset.fetching.download import Download, Outcome
+from groundset.fetching.transfer import is_web_address
 from groundset.files import fresh_folder, replace_folder, sha256_file, write_atomic
 from groundset.release.checksums import CHECKSUMS, listed_files
 from groundset.release.croissant import CROISSANT
 from groundset.release.facts import CONFIGS, WITH_IMAGE
 from groundset.release.parquet import Embedded, fill_photographs, read_rows, shard_paths
 from groundset.release.record import ReleaseRecord, decode
-from groundset.sources.download import Download, Outcome
-from groundset.sources.transfer import is_web_address
 
 PHOTOGRAPHS = "photographs"
 MARK = "hydrated.txt"

@@ -18,6 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from groundset.errors import Problem, UsageError
+from groundset.fetching.download import Download, Outcome
+from groundset.fetching.transfer import is_web_address
 from groundset.images import MAX_PHOTOGRAPH_BYTES, ImageRules, measure_all
 from groundset.lock import Pins
 from groundset.manifest import leaves_folder
@@ -25,8 +27,6 @@ from groundset.missing_photographs import NO_URL, key_of
 from groundset.photographs import jobs_of, rotation_fault
 from groundset.sampling import select
 from groundset.source_files import pin_name
-from groundset.sources.download import Download, Outcome
-from groundset.sources.transfer import is_web_address
 from groundset.verdicts import Verdict
 from groundset.withdrawals import RULE
 

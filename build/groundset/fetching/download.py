@@ -21,11 +21,10 @@ from typing import Literal
 import httpx2
 
 from groundset.errors import Problem, UsageError
-from groundset.files import sha256_file
-from groundset.sources.lines import Lines
-from groundset.sources.pacing import Clock, Manners, Pace, backoff_s
-from groundset.sources.part_file import BusyError, PartFile
-from groundset.sources.transfer import (
+from groundset.fetching.lines import Lines
+from groundset.fetching.pacing import Clock, Manners, Pace, backoff_s
+from groundset.fetching.part_file import BusyError, PartFile
+from groundset.fetching.transfer import (
     AgainError,
     Desk,
     MissingError,
@@ -35,6 +34,7 @@ from groundset.sources.transfer import (
     host_of,
     pull,
 )
+from groundset.files import sha256_file
 
 # a whole file with other content than expected is fetched once more: the fault may have been on the way
 WRONG_TRIES = 2

@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 import httpx2
 
 from groundset import __version__
-from groundset.sources.lines import Line, Lines
-from groundset.sources.pacing import Clock, Manners, Pace, retry_after_s
-from groundset.sources.part_file import Note, PartFile, address_sha256
+from groundset.fetching.lines import Line, Lines
+from groundset.fetching.pacing import Clock, Manners, Pace, retry_after_s
+from groundset.fetching.part_file import Note, PartFile, address_sha256
 
 REDIRECTS = {301, 302, 303, 307, 308}
 MISSING = {403, 404, 410}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundset.sources.pacing import Clock, Manners, Pace, StoppedError, backoff_s, retry_after_s
+from groundset.fetching.pacing import Clock, Manners, Pace, StoppedError, backoff_s, retry_after_s
 
 
 class Time:

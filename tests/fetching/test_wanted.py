@@ -13,9 +13,9 @@ import pytest
 from PIL import Image
 
 from groundset.errors import UsageError
+from groundset.fetching import wanted
+from groundset.fetching.download import Download, Outcome
 from groundset.schema_types import arrow_schema
-from groundset.sources import wanted
-from groundset.sources.download import Download, Outcome
 
 
 def entry(url: str, path: str, unpack: tuple[str, ...] = (), size: int = 0, into: str = ".") -> dict[str, Any]:

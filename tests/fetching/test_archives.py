@@ -20,8 +20,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from groundset.errors import DataError
-from groundset.sources import archives
-from groundset.sources.archives import unpack
+from groundset.fetching import archives
+from groundset.fetching.archives import unpack
 
 FILES = {"annotations/val.json": b'{"images": []}' * 50, "val/0001.jpg": bytes(range(256)), "val/0002.jpg": b""}
 ROOM = 10**6

@@ -26,11 +26,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from groundset.errors import UsageError
-from groundset.sources import transfer
-from groundset.sources.download import Download, Outcome, fetch
-from groundset.sources.lines import Lines
-from groundset.sources.pacing import Clock, Manners, Pace
-from groundset.sources.part_file import PartFile
+from groundset.fetching import transfer
+from groundset.fetching.download import Download, Outcome, fetch
+from groundset.fetching.lines import Lines
+from groundset.fetching.pacing import Clock, Manners, Pace
+from groundset.fetching.part_file import PartFile
 
 CONTENT = bytes(range(256)) * 400
 OTHER = bytes(reversed(CONTENT))
@@ -880,8 +880,8 @@ import signal, sys
 from pathlib import Path
 # whoever starts the tests in the background may have it ignored
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from groundset.sources.download import Download, fetch
-from groundset.sources.pacing import Manners
+from groundset.fetching.download import Download, fetch
+from groundset.fetching.pacing import Manners
 try:
     fetch([Download(sys.argv[1], Path(sys.argv[2]), bytes=int(sys.argv[3]))], Manners(read_timeout_s=30))
 except KeyboardInterrupt:
