@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from groundset import __version__
-from groundset.cli import build, diff, explain, fetch, hydrate, manifest, publish, status, verify, withdraw
+from groundset.cli import browse, build, diff, explain, fetch, hydrate, manifest, publish, status, verify, withdraw
 from groundset.cli.talk import fail
 from groundset.errors import INTERRUPTED, GroundsetError
 
@@ -31,6 +31,7 @@ app.command("diff")(diff.diff)
 app.command("hydrate")(hydrate.hydrate)
 app.command("publish")(publish.publish)
 app.command("withdraw")(withdraw.withdraw)
+app.command("browse")(browse.browse)
 app.add_typer(manifest.app, name="manifest")
 
 

@@ -4,9 +4,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -14,9 +11,8 @@ from typing import Annotated
 import typer
 
 from groundset.cli import talk
-from groundset.errors import UsageError
+from groundset.cli.release_folder import release_folder
 from groundset.fpco.check_set import CheckedSet, check_folder
-from groundset.release import hub
 from groundset.release import verify as checks
 
 
@@ -34,7 +30,7 @@ def verify(
     as_json: Annotated[bool, typer.Option("--json", help=talk.JSON_HELP)] = False,
 ) -> None:
     """Check a release: hashes, schemas, invariants, licences, images, loading. Or, with --checks, what is written."""
-    with _folder(release) as folder:
+    with release_folder(release) as folder:
         if only_checks:
             _checks(release, folder, as_json=as_json)
             return
@@ -49,21 +45,6 @@ def verify(
         typer.echo(f"{release}: everything is as it should be")
     if problems:
         raise typer.Exit(1)
-
-
-@contextmanager
-def _folder(release: str) -> Iterator[Path]:
-    """The folder that is named, or a copy of what the Hub has, which goes when it has been looked at."""
-    named = hub.hub_id(release)
-    if Path(release).exists() or named is None:
-        if not Path(release).is_dir():
-            raise UsageError(f"{release}: there is no such folder")
-        yield Path(release)
-        return
-    with tempfile.TemporaryDirectory(prefix="groundset-verify-") as folder:
-        talk.sayer()(f"no folder is called {release}: getting {named[0]} at {named[1]} from the Hub")
-        hub.download(*named, Path(folder))
-        yield Path(folder)
 
 
 def _checks(release: str, folder: Path, *, as_json: bool) -> None:
