@@ -205,7 +205,8 @@ def test_a_curator_sees_dialogues_turn_by_turn(mongo: str, work: Callable[[str],
     candvg, fpco = (work(name) / "80_package" / "release" for name in ("candvg", "fpco-dialog"))
     assert run(["browse", str(candvg), "--no-app"]) == 0
     asked: set[str | None] = set()
-    with app(fpco) as address, sync_api.sync_playwright() as playwright:
+    # the page is open still when the App ends
+    with sync_api.sync_playwright() as playwright, app(fpco) as address:
         browser = playwright.chromium.launch(executable_path=program, args=CHROMIUM_OPTIONS)
         page = browser.new_page(viewport={"width": 1500, "height": 950})
         page.set_default_timeout(LIMIT_S * 1000)
@@ -216,6 +217,5 @@ def test_a_curator_sees_dialogues_turn_by_turn(mongo: str, work: Callable[[str],
             record = read_release(release)
             name = f"{record.record.facts.name}-{record.record.facts.version}"
             look(page, address.replace(DATASET, name), len(record.tables["dialogues"]), states)
-        browser.close()
     # its style sheet names fonts of another host, which the browser is told not to find; nothing else leaves
     assert asked <= {"127.0.0.1", "fonts.googleapis.com", None}

@@ -8,6 +8,7 @@ FiftyOne takes seconds to import and starts a database, so it is imported inside
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -313,6 +314,8 @@ def serve(address: str, port: int) -> None:
 
     # so that a page that is loaded again shows what another process has done to a dataset meanwhile
     fo.config.singleton_cache = False
+    # asyncio would tell of every page that is open when the server ends, with a traceback
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     start_server(port=port, address=address)
 
 
