@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ from groundset.packaging import _written_by
 from groundset.stage import Inputs
 
 
-def told(folder: Path, writer: dict[str, Any], *rows: dict[str, Any]) -> str:
-    (folder / "50_generate").mkdir(exist_ok=True)
-    (folder / "50_generate/models.json").write_text(json.dumps(rows), "utf-8")
+def told(folder: Path, writer: dict[str, Any], *rows: dict[str, Any], later: Sequence[dict[str, Any]] = ()) -> str:
+    for stage, answered in (("50_generate", rows), ("72_vary", later)):
+        (folder / stage).mkdir(exist_ok=True)
+        (folder / stage / "models.json").write_text(json.dumps(answered), "utf-8")
     return _written_by(Inputs({"writer": writer} if writer else {}, {}, folder, folder, folder))
 
 
@@ -38,6 +40,15 @@ def test_the_writer_comes_first_also_where_a_checker_has_its_name(tmp_path: Path
 def test_a_model_that_was_never_asked_is_named_all_the_same(tmp_path: Path) -> None:
     writer = {"kind": "llm", "model": "m", "base_url": "http://b/v1", "mends": 0, "cross_checks": []}
     assert told(tmp_path, writer).startswith("the language model m at http://b/v1. It was given")
+
+
+def test_a_model_that_wrote_variants_too_is_named_once_with_all_its_prompts(tmp_path: Path) -> None:
+    writer = {"kind": "llm", "model": "m", "base_url": "http://b/v1", "mends": 0, "cross_checks": []}
+    again = {**row("m", "http://b/v1", "m-2027"), "prompts": ["variants-1"]}
+    found = told(tmp_path, writer, row("m", "http://b/v1", "m"), later=[again])
+    assert found.startswith(
+        "the language model m at http://b/v1, which answered as m-2027 (prompts questions-1, variants-1). It was"
+    )
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def sound(node: dict[str, Any], number: int = 0) -> Any:
         return node["enum"][number % len(node["enum"])]
     (kind,), _ = types(node)
     if kind == "string":
-        forms = {"^[0-9a-f]{64}$": HASH, "^[0-9a-f]{32}$": HASH[:32], "^[0-9]+$": str(number)}
+        forms = {"^[0-9a-f]{64}$": HASH, "^[0-9a-f]{32}$": HASH[:32], "^[0-9]+$": str(number), "^[A-Z]$": "A"}
         return forms.get(node.get("pattern", ""), f"a{number}")
     if kind == "object":
         return {key: sound(child, number) for key, child in node["properties"].items()}

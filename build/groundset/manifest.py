@@ -96,6 +96,7 @@ _FORMS = {
     "name": "lower-case letters, digits and hyphens",
     "split": "lower-case letters, digits, hyphens and underscores",
     "language": "codes of two letters, such as en",
+    "sets": "capital letters, such as A and B",
 }
 
 
@@ -152,12 +153,16 @@ def _writer_problems(content: Mapping[str, Any], file: str) -> list[Problem]:
             config_of(table)
         except UsageError as error:
             problems += [Problem(file, "", f"{where}{one.path[1:]}", one.message, one.hint) for one in error.problems]
-    if PurePosixPath(writer["journal"]).is_absolute():
-        told = f"{writer['journal']!r} is a path of one machine"
-        problems.append(Problem(file, "", "$.writer.journal", told, "give it relative to the manifest"))
-    if writer["journal"] in content["decisions"]["files"]:
-        told = f"{writer['journal']!r} is a decision file too"
-        problems.append(Problem(file, "", "$.writer.journal", told, "give the journal a name of its own"))
+    others = dict.fromkeys(content["decisions"]["files"], "a decision file")
+    for key in ("journal", "variants_journal"):
+        where, name = f"$.writer.{key}", writer[key]
+        if PurePosixPath(name).is_absolute():
+            told = f"{name!r} is a path of one machine"
+            problems.append(Problem(file, "", where, told, "give it relative to the manifest"))
+        if name in others:
+            told = f"{name!r} is {others[name]} too"
+            problems.append(Problem(file, "", where, told, "give the journal a name of its own"))
+        others[name] = "the journal of the dialogues"
     return problems
 
 
@@ -166,6 +171,9 @@ def _published_problems(content: Mapping[str, Any], file: str) -> list[Problem]:
     if len(content["sources"]) > 1:
         told = f"{len(content['sources'])} published sets; a build takes one"
         problems.append(Problem(file, "", "$.sources", told, "give each set a manifest of its own"))
+    if "variants" in content:
+        told = "nothing writes variants of published texts"
+        problems.append(Problem(file, "", "$.variants", told, "take this table out"))
     if content["source_root"]["kind"] == "miniworld":
         told = "the miniature world holds no published records"
         problems.append(Problem(file, "", "$.source_root.kind", told, 'set kind = "folder" and the path of the set'))
@@ -237,7 +245,7 @@ def read(path: Path, sources: Path | None = None, *, needs_sources: bool = True)
     problems = [Problem(file, "", where, message, _hint(where, message)) for where, message in wrong]
     if any(problem.hint == _TOGETHER for problem in problems):
         # the limits of the other kind of build: what is wrong with them follows
-        problems = [problem for problem in problems if not problem.path.startswith("$.filter")]
+        problems = [problem for problem in problems if not problem.path.startswith("$.filter") and problem.path != "$"]
     problems = problems or _meaning_problems(content, file)
     if problems:
         raise UsageError(f"{file}: the manifest is wrong; problems found: {len(problems)}", problems)

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,7 +17,7 @@ import pyarrow.compute as pc
 
 from groundset import __version__
 from groundset.files import sha256_file
-from groundset.release.facts import Facts, FunnelStep, Source, Stratum, Withdrawn, library_versions
+from groundset.release.facts import CONFIGS, Facts, FunnelStep, Source, Stratum, Withdrawn, library_versions
 from groundset.release.package import write_release
 from groundset.stage import Inputs, Output, Records, Stage
 from groundset.withdrawals import UNTOLD
@@ -37,10 +39,12 @@ WRITERS = {
     "template": "groundset's template writer, a small grammar over label, place and measured colour",
     "published": "whoever made the published set; its records do not tell",
 }
-# the answers that the texts were made of, and the models that gave them
-JOURNAL, MODELS = "50_generate/journal.jsonl", "50_generate/models.json"
+# the answers that the texts were made of, and the models that gave them, of each stage that asks for some
+WRITING = ("50_generate", "72_vary")
+JOURNAL, MODELS = "journal.jsonl", "models.json"
+ASKING = ("45_screen", "60_review", "76_judge")
 WITHDRAWN = Records("withdrawal", UNTOLD)
-UNITS = {"image": "images", "object": "objects", "dialogue": "dialogues", "item": "items", "sample": "samples"}
+UNITS = {kind: f"{kind}s" for kind in ("image", "object", "dialogue", "item", "sample", "variant")}
 
 
 def tables_read(stages: Sequence[Stage]) -> tuple[str, ...]:
@@ -58,7 +62,9 @@ def funnel(stages: Sequence[Stage], tables: Mapping[str, pa.Table]) -> tuple[Fun
             rules = Counter(rows.filter(pc.equal(rows["kind"], kind))["rule"].to_pylist())
             kept = tables[f"{stage.name}/{table}"].num_rows
             rejected = dict(sorted(rules.items()))
-            steps.append(FunnelStep(stage.name, UNITS[kind], kept + sum(rejected.values()), kept, rejected))
+            # no variants were wanted, say: then nothing came so far, and nothing is to be told
+            if kept or rejected:
+                steps.append(FunnelStep(stage.name, UNITS[kind], kept + sum(rejected.values()), kept, rejected))
     return tuple(steps)
 
 
@@ -132,7 +138,7 @@ def facts(
         image_policy=config["images"]["policy"],
         funnel=funnel(stages, inputs.tables),
         strata=_strata(inputs, dialogues, "stratum"),
-        statistics=tuple(_decision_counts(inputs).items()),
+        statistics=tuple(_decision_counts(inputs, stages).items()),
         writer=_written_by(inputs),
         groundset_version=__version__,
         libraries=library_versions(),
@@ -145,7 +151,7 @@ def _written_by(inputs: Inputs) -> str:
     writer = inputs.config.get("writer", {})
     if writer.get("kind", "") != "llm":
         return WRITERS.get(writer.get("kind", ""), "")
-    models = msgspec.json.decode((inputs.work / MODELS).read_bytes())
+    models = _models(inputs)
     asked = [(table["model"], table["base_url"].rstrip("/")) for table in (writer, *writer["cross_checks"])]
     told = []
     for row in sorted(models, key=lambda row: asked.index((row["model"], row["base_url"]))):
@@ -161,26 +167,42 @@ def _written_by(inputs: Inputs) -> str:
     return f"the language model {first}. {how}{others}."
 
 
-def _digests(inputs: Inputs) -> tuple[dict[str, Any], dict[str, str | None]]:
+def _models(inputs: Inputs) -> list[dict[str, Any]]:
+    """The models that answered, whatever stage asked them."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for stage in WRITING:
+        for row in msgspec.json.decode((inputs.work / stage / MODELS).read_bytes()):
+            one = found.setdefault((row["model"], row["base_url"]), row)
+            one |= {key: sorted({*one[key], *row[key]}) for key in ("served", "prompts")}
+    return list(found.values())
+
+
+def _digests(inputs: Inputs, stages: Sequence[Stage]) -> tuple[dict[str, Any], dict[str, str | None]]:
     """Digests of what was imported, decided and answered, and the files they were taken from."""
     paths = sorted(path for path in (inputs.work / "10_import").glob("*.parquet") if path.stem != "flagged")
-    paths += [inputs.work / stage / "decisions.jsonl" for stage in ("45_screen", "60_review")]
-    by_model = [JOURNAL, MODELS] if inputs.config.get("writer", {}).get("kind") == "llm" else []
-    paths += [inputs.work / name for name in by_model]
+    paths += _decision_files(inputs, stages)
+    by_model = WRITING if inputs.config.get("writer", {}).get("kind") == "llm" else ()
+    paths += [inputs.work / stage / name for stage in by_model for name in (JOURNAL, MODELS)]
     found = {path.relative_to(inputs.work).as_posix(): sha256_file(path) for path in paths}
     imported = {name: digest for name, digest in found.items() if name.startswith("10_import/")}
     decided = {name: digest for name, digest in found.items() if name.endswith("/decisions.jsonl")}
     digests = {"imported": imported, "decisions": decided}
     if by_model:
-        digests["journals"] = {JOURNAL: found[JOURNAL]}
+        digests["journals"] = {f"{stage}/{JOURNAL}": found[f"{stage}/{JOURNAL}"] for stage in by_model}
     return digests, {f"work:{name}": digest for name, digest in found.items()}
 
 
-def _decision_counts(inputs: Inputs) -> dict[str, int]:
+def _decision_files(inputs: Inputs, stages: Sequence[Stage]) -> list[Path]:
+    """What people decided, of each stage that asks them."""
+    names = [stage.name for stage in stages if stage.name in ASKING]
+    return [inputs.work / name / "decisions.jsonl" for name in names]
+
+
+def _decision_counts(inputs: Inputs, stages: Sequence[Stage]) -> dict[str, int]:
     """How many decisions of each kind built the release, and what they said."""
     counts: Counter[str] = Counter()
-    for stage in ("45_screen", "60_review"):
-        for line in (inputs.work / stage / "decisions.jsonl").read_bytes().splitlines():
+    for path in _decision_files(inputs, stages):
+        for line in path.read_bytes().splitlines():
             decision = msgspec.json.decode(line)
             counts[f"{decision['kind']}: {decision['value'].get('verdict', 'set')}"] += 1
     return dict(sorted(counts.items()))
@@ -217,7 +239,9 @@ def package(
         if row["image_id"] in source_of
     }
     told = facts(inputs, stages, tables["dialogues"], images, limits)
-    digests, read = _digests(inputs)
+    optional = {config.name for config in CONFIGS[told.benchmark] if config.optional}
+    told = replace(told, further_configs=tuple(sorted(optional & set(tables))))
+    digests, read = _digests(inputs, stages)
     fill = partial(
         write_release,
         facts=told,

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from groundset import benchmarks, lock, source_files
@@ -23,6 +23,8 @@ SPOILT = (
     "unreadable",
     "animated",
 )
+# stage to the manifest's key of the journal that it leaves whole; before it a refill may still ask for more
+JOURNALS = {"70_validate": "journal", "72_vary": "variants_journal"}
 HINT = "put the pinned file back, or build with --repin if the change is meant"
 
 Say = Callable[[str], None]
@@ -40,20 +42,17 @@ def _pin(place: Place, kind: str, found: lock.Pins, say: Say, *, locked: bool, r
         say(f"pinned {fresh} {kind} in {after.path.name}")
 
 
-def _journal(place: Place) -> str:
-    """The manifest's name of the exported journal; empty if no language model writes."""
-    return str(place.manifest.content.get("writer", {}).get("journal", ""))
+def pinned_journals(place: Place) -> frozenset[str]:
+    """The exported journals that the lock pins."""
+    return frozenset(lock.read(place.manifest.lock_path).pins["journals"])
 
 
-def pins_journal(place: Place) -> bool:
-    """Whether the lock pins the exported journal."""
-    return _journal(place) in lock.read(place.manifest.lock_path).pins["journals"]
-
-
-def _journal_pin(place: Place) -> dict[str, dict[str, Any]]:
-    name = _journal(place)
-    digest = sha256_if_there(place.manifest.path.parent / name) if name else None
-    return {name: {"sha256": digest}} if digest else {}
+def _journal_pins(place: Place, stages: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """The exported journals that are whole once one of the stages is done; none if no language model writes."""
+    writer = place.manifest.content.get("writer", {})
+    names = [writer[JOURNALS[stage]] for stage in stages if JOURNALS.get(stage) in writer]
+    digests = {name: sha256_if_there(place.manifest.path.parent / name) for name in names}
+    return {name: {"sha256": digest} for name, digest in digests.items() if digest}
 
 
 def pin_stage(place: Place, stage: Stage, say: Say, *, locked: bool, repin: bool) -> None:
@@ -62,8 +61,7 @@ def pin_stage(place: Place, stage: Stage, say: Say, *, locked: bool, repin: bool
     Raises:
         DataError: Something is pinned otherwise and `repin` is not set, or not pinned and `locked` is.
     """
-    if stage.name == "70_validate":
-        _pin(place, "journals", _journal_pin(place), say, locked=locked, repin=repin)
+    _pin(place, "journals", _journal_pins(place, [stage.name]), say, locked=locked, repin=repin)
     if place.manifest.is_generated:
         return
     receipt = read_receipt(place, stage.name)
@@ -83,7 +81,8 @@ def pin_stage(place: Place, stage: Stage, say: Say, *, locked: bool, repin: bool
         _pin(place, "decisions", listed, say, locked=locked, repin=repin)
         pins = {row["image_id"]: {key: row[key] for key in keys} for row in rows}
         _pin(place, "photographs", pins, say, locked=locked, repin=repin)
-    elif stage.name == "70_validate":
+    elif stage.name == benchmarks.stages(place.manifest)[-2].name:
+        # nobody is asked any more
         decided = {}
         for name in place.manifest.content["decisions"]["files"]:
             digest = _decision_hash(place, name)
@@ -145,7 +144,7 @@ def refuse_changed(place: Place) -> None:
         DataError: Some differ; names each of them.
     """
     pinned = lock.read(place.manifest.lock_path)
-    problems = lock.differences(pinned, "journals", _journal_pin(place))
+    problems = lock.differences(pinned, "journals", _journal_pins(place, JOURNALS))
     if not place.manifest.is_generated:
         problems += _changed_problems(place, pinned)
     if problems:

@@ -133,8 +133,8 @@ def _step(place: Place, stage: Stage, options: Options, say: Say) -> Output | No
     if missing:
         needed = sorted({table.partition("/")[0] for table in missing})
         raise UsageError(f"{stage.name} reads what {', '.join(needed)} writes, which has not been done")
-    is_pinned = not options.repin and pinning.pins_journal(place)
-    output = run(place, stage, replace(options.asking, is_pinned=is_pinned))
+    pinned = frozenset[str]() if options.repin else pinning.pinned_journals(place)
+    output = run(place, stage, replace(options.asking, pinned=pinned))
     for verdict in output.verdicts:
         if verdict.kind == "decision":
             say(f"{stage.name}: decision {verdict.record_id} is not applied: {verdict.detail}")
@@ -158,6 +158,12 @@ def _step(place: Place, stage: Stage, options: Options, say: Say) -> Output | No
         say(f"{stage.name}: flagged, not rejected: {flagged}")
     pinning.pin_stage(place, stage, say, locked=options.locked, repin=options.repin)
     return output
+
+
+def _step_or_wait(place: Place, stage: Stage, options: Options, say: Say) -> None:
+    output = _step(place, stage, options, say)
+    if output is not None and output.waiting:
+        raise WaitingForPeopleError(what_to_do(place, stage, len(output.waiting)))
 
 
 def _refill_ids(place: Place, stage: Stage, output: Output | None) -> set[str]:
@@ -298,14 +304,12 @@ def build(manifest: Manifest, work: Path | None, options: Options, say: Say) -> 
             pinning.refuse_changed(place)
         if options.only:
             _require_earlier(place, stages[0])
-            output = _step(place, stages[0], replace(options, only=""), say)
-            if output is not None and output.waiting:
-                raise WaitingForPeopleError(what_to_do(place, stages[0], len(output.waiting)))
+            _step_or_wait(place, stages[0], replace(options, only=""), say)
             return place
         refilling = [stage for stage in stages if stage.cause]
         for stage in stages:
             if not stage.cause:
-                _step(place, stage, options, say)
+                _step_or_wait(place, stage, options, say)
                 if stage is not stages[-1]:
                     _refuse_nothing(place, stage)
             elif stage is refilling[0]:

@@ -55,14 +55,14 @@ class Asking:
         offline: Ask nobody.
         plan: Only say what would have to be paid.
         confirmed: Ask, however much it is.
-        is_pinned: The lock pins what was answered: nothing may be added.
+        pinned: The journals beside the manifest that the lock pins: nothing may be added to them.
         passing: Shows a line until the next one; an empty one takes it away.
     """
 
     offline: bool = True
     plan: bool = False
     confirmed: bool = False
-    is_pinned: bool = False
+    pinned: frozenset[str] = frozenset()
     passing: Callable[[str], None] = lambda line: None
 
 

@@ -18,7 +18,8 @@ class Verdict:
 
     Attributes:
         record_id: The record that was judged.
-        kind: Kind of record: image, object, item, dialogue, caption, decision, class (of a source's class list), file.
+        kind: Kind of record: image, object, item, dialogue, variant, caption, decision, class (of a source's class
+            list), file.
         rule: Name of the rule, snake_case.
         detail: The same for a person, in words.
         measured: The measured value, where it is a number.

@@ -21,18 +21,18 @@ TARGET = Target("i", "i-attribute", "7", PICTURE, "animal", "dog", (0.0, 0.0, 9.
 DRAFT = Draft(TARGET, Dialogue("i-attribute", "i", "7", "animal", "dog", "attribute", TRUE, FALSE, ()))
 
 
-def say(of_true: str, of_false: str) -> tuple[Opinion, list[Request]]:
+def say(*answers: str, false_only: bool = False) -> tuple[Opinion, list[Request]]:
     """The opinion of a model that answers so; a word that is no answer is the outcome."""
     asked: list[Request] = []
 
     async def ask(request: Request) -> Result:
-        said = (of_true, of_false)[len(asked)]
+        said = answers[len(asked)]
         asked.append(request)
         is_answer = said in ("yes", "no", "unsure")
         outcome = "answered" if is_answer else said
         return Result(f"key-{len(asked)}", outcome, {"answer": said} if is_answer else None, "why", 1, "m")
 
-    return asyncio.run(opinion(ask, DRAFT, "other-1")), asked
+    return asyncio.run(opinion(ask, DRAFT, "other-1", false_only=false_only)), asked
 
 
 @pytest.mark.parametrize(
@@ -55,6 +55,13 @@ def test_answers_become_soft_verdicts(of_true: str, of_false: str, rules: list[s
         ("i-attribute", "dialogue", False)
     }
     assert found.keys == ("key-1", "key-2")
+
+
+def test_of_a_variant_the_false_description_alone_is_asked_about() -> None:
+    found, asked = say("yes", false_only=True)
+    assert [verdict.rule for verdict in found.verdicts] == ["crosscheck_false_present"]
+    assert FALSE in str(asked[0].messages[0].parts[1])
+    assert len(asked) == len(found.keys) == 1
 
 
 def test_a_verdict_names_model_description_and_answer() -> None:

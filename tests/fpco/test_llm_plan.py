@@ -13,9 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundset.fpco import llm_plan
+from groundset.fpco.cross_checks import Draft
 from groundset.fpco.llm_plan import Bounds, Unpaid, UnpaidError
 from groundset.fpco.llm_writer import Rules, write_one
-from groundset.fpco.prompting import Target, ask_again, ask_false_premise, ask_presence, ask_questions
+from groundset.fpco.prompting import (
+    Target,
+    ask_again,
+    ask_false_premise,
+    ask_presence,
+    ask_questions,
+    ask_variant,
+    assembled,
+)
 from groundset.llm.config import Config
 from groundset.llm.desk import Result
 from groundset.llm.replay import Missing
@@ -92,7 +101,7 @@ def questions_asked(mends: int, *, is_lucky: bool) -> int:
 @given(mends=st.integers(0, 4), attempts=st.integers(1, 5))
 def test_the_bounds_of_an_item_are_what_the_loop_asks_at_least_and_at_most(mends: int, attempts: int) -> None:
     missing = Missing(ask_questions(TARGET, with_place=False), 0, ())
-    row = llm_plan.of_writer(config(attempts), mends, [missing])
+    row = llm_plan.of_writer("dialogues", config(attempts), mends, [missing], [])
     least, most = questions_asked(mends, is_lucky=True), questions_asked(mends, is_lucky=False)
     assert row.requests == row.images == Bounds(least, attempts * most)
 
@@ -101,30 +110,41 @@ def test_what_was_asked_is_taken_off() -> None:
     first = ask_questions(TARGET, with_place=False)
     mended = ask_again(first, WRITTEN, [])
     false = ask_false_premise(TARGET, WRITTEN)
-    three = config(3)
-    assert llm_plan.of_writer(three, 2, [Missing(first, 1, ())]).requests == Bounds(2, 2 + 6 + 9)
-    assert llm_plan.of_writer(three, 2, [Missing(mended, 0, (first,))]).requests == Bounds(2, 3 + 3 + 9)
-    assert llm_plan.of_writer(three, 2, [Missing(false, 2, (first, mended))]).requests == Bounds(1, 1 + 6)
-    assert llm_plan.of_writer(three, 2, []).requests == Bounds(0, 0)
+
+    def left(missing: list[Missing]) -> Bounds:
+        return llm_plan.of_writer("dialogues", config(3), 2, missing, []).requests
+
+    assert left([Missing(first, 1, ())]) == Bounds(2, 2 + 6 + 9)
+    assert left([Missing(mended, 0, (first,))]) == Bounds(2, 3 + 3 + 9)
+    assert left([Missing(false, 2, (first, mended))]) == Bounds(1, 1 + 6)
+    assert left([]) == Bounds(0, 0)
+
+
+def test_a_variant_that_nobody_has_begun_may_take_the_whole_loop() -> None:
+    dialogue = assembled(TARGET, WRITTEN, FALSIFIED)
+    asked = ask_variant(TARGET, dialogue, (), sample=0)
+    row = llm_plan.of_writer("variants", config(3), 1, [Missing(asked, 2, ())], [Draft(TARGET, dialogue)] * 2)
+    assert (row.what, row.items) == ("variants", 3)
+    assert row.requests == Bounds(1 + 2, 1 + 3 + 2 * 6)
 
 
 def test_another_model_is_asked_twice_a_dialogue_whether_it_is_written_yet_or_not() -> None:
     asked = [ask_presence(TARGET, TRUE), ask_presence(TARGET, FALSE)]
     missing = [Missing(asked[0], 1, ()), Missing(asked[1], 0, (asked[0],))]
-    row = llm_plan.of_checker(config(3), missing, [TARGET])
+    row = llm_plan.of_checker("dialogues", config(3), 2, missing, [TARGET])
     assert row.requests == Bounds(2 + 1 + 2, 5 + 3 + 6)
     assert row.items == 3
 
 
 def test_a_plan_is_told_in_words_and_added_up() -> None:
     rows = [
-        Unpaid("a", "http://a", 2, Bounds(4, 9), Bounds(4, 9), Bounds(10, 20)),
-        Unpaid("b", "http://b", 1, *[Bounds(2, 2)] * 3),
+        Unpaid("dialogues", "a", "http://a", 2, Bounds(4, 9), Bounds(4, 9), Bounds(10, 20)),
+        Unpaid("variants", "b", "http://b", 1, *[Bounds(2, 2)] * 3),
     ]
     assert llm_plan.requests(rows) == Bounds(6, 11)
     assert llm_plan.told(rows) == [
-        "a at http://a: 2 items, 4 to 9 requests, 4 to 9 images, about 10 to 20 tokens",
-        "b at http://b: 1 items, 2 requests, 2 images, about 2 tokens",
+        "a at http://a: 2 dialogues, 4 to 9 requests, 4 to 9 images, about 10 to 20 tokens",
+        "b at http://b: 1 variants, 2 requests, 2 images, about 2 tokens",
     ]
     assert llm_plan.requests([]) == llm_plan.NONE
 

@@ -5,14 +5,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from groundset.fpco.llm_writer import Rules, Written, write_one
-from groundset.fpco.prompting import Target
-from groundset.llm.desk import Result
+from groundset.fpco.llm_writer import Rules, Written, write_one, write_variant
+from groundset.fpco.prompting import Target, assembled
+from groundset.llm.desk import Ask, Result
 from groundset.llm.request import Picture, Request
 
 TRUE, FALSE = "the brown dog on the sofa", "the white dog on the sofa"
@@ -50,9 +52,9 @@ def falsified(description: str = FALSE, **changed: str) -> dict[str, Any]:
     }
 
 
-def write(*answers: dict[str, Any] | str, false_class: str = "attribute") -> tuple[Written, list[Request]]:
-    """What comes of scripted answers; a text stands for an outcome other than answered."""
-    script, asked = list(answers), []
+def scripted(answers: Sequence[dict[str, Any] | str]) -> tuple[Ask, list[Request]]:
+    """A model that gives these answers, and what it is asked; a text is an outcome other than answered."""
+    script, asked = list(answers), list[Request]()
 
     async def ask(request: Request) -> Result:
         asked.append(request)
@@ -62,8 +64,14 @@ def write(*answers: dict[str, Any] | str, false_class: str = "attribute") -> tup
             return Result(key, said, None, "no more", 3, "m")
         return Result(key, "answered", said, "", 1, "m")
 
+    return ask, asked
+
+
+def write(*answers: dict[str, Any] | str, false_class: str = "attribute") -> tuple[Written, list[Request]]:
+    """What comes of scripted answers, all of which have to be asked for."""
+    ask, asked = scripted(answers)
     written = asyncio.run(write_one(ask, target(false_class), RULES))
-    assert not script
+    assert len(asked) == len(answers)
     return written, asked
 
 
@@ -140,3 +148,47 @@ def test_a_place_is_asked_for_in_location_cells_alone() -> None:
     assert asked[0].prompt_version == "questions-1+place-wanted-1"
     _, asked = write("refused", false_class="identity")
     assert asked[0].prompt_version == "questions-1+place-free-1"
+
+
+def vary(*answers: dict[str, Any] | str, taken: tuple[str, ...] = (), number: int = 0) -> tuple[Written, list[Request]]:
+    """What comes of a variant of the dialogue that the other tests have written."""
+    main = assembled(target(), questions(), falsified())
+    named = replace(target(), item_id="coco-7-animal-attribute-B", dialogue_id="coco-7-animal-attribute-B")
+    ask, asked = scripted(answers)
+    written = asyncio.run(write_variant(ask, named, main, taken, number, RULES))
+    assert len(asked) == len(answers)
+    return written, asked
+
+
+def test_a_variant_has_the_true_questions_of_its_dialogue() -> None:
+    written, asked = vary(falsified("the black dog on the sofa"))
+    assert written.dialogue is not None
+    assert written.dialogue.dialogue_id == "coco-7-animal-attribute-B"
+    assert [row.content for row in written.dialogue.questions] == [row["content"] for row in questions()["questions"]]
+    assert written.dialogue.questions[9].modified == "Is the black dog on the sofa visible?"
+    assert [(step.asked, step.outcome) for step in written.history] == [("variant", "answered")]
+    assert asked[0].prompt_version == "variants-1+kind-attribute-1"
+
+
+def test_a_variant_that_says_what_is_there_already_goes_back_and_is_set_aside() -> None:
+    gray, black = "the gray dog on the sofa", "the black dog on the sofa"
+    written, asked = vary(falsified(), falsified(gray), falsified(black), taken=(gray,))
+    assert written.dialogue is not None
+    assert [step.faults[0].partition(":")[0] if step.faults else "" for step in written.history] == [
+        *["variant_repeats"] * 2,
+        "",
+    ]
+    assert "variant_repeats" in str(asked[1].messages[2].parts[0])
+    aside, _ = vary(falsified(), falsified(), falsified())
+    assert aside.dialogue is None
+    assert (aside.verdicts[0].record_id, aside.verdicts[0].rule) == (
+        "coco-7-animal-attribute-B",
+        "check_variant_repeats",
+    )
+
+
+def test_another_set_is_another_sample_of_the_same_question() -> None:
+    _, (first,) = vary("refused")
+    _, (second,) = vary("refused", number=1)
+    assert (first.sample, second.sample) == (0, 1)
+    assert first.messages == second.messages

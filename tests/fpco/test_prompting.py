@@ -70,7 +70,9 @@ def requests() -> dict[str, Request]:
         "questions": prompting.ask_questions(target(), with_place=False),
         "questions-with-place": prompting.ask_questions(target("location"), with_place=True),
         "presence": prompting.ask_presence(target(), "the white dog on the sofa"),
-        "variant": prompting.ask_variant(target(), assembled(target(), WRITTEN, FALSE), ["the black dog on the sofa"]),
+        "variant": prompting.ask_variant(
+            target(), assembled(target(), WRITTEN, FALSE), ["the black dog on the sofa"], sample=1
+        ),
     }
     made |= {f"false-premise-{kind}": prompting.ask_false_premise(target(kind), WRITTEN) for kind in KINDS}
     faults = [Verdict("d", "dialogue", "description_missing", "turn 2: 'the brown dog' is not in it word for word")]

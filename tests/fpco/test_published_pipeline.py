@@ -298,8 +298,10 @@ def test_a_broken_set_is_refused(root: Path, tmp_path: Path) -> None:
 
 
 def test_the_stages_are_those_of_the_benchmark() -> None:
-    assert [stage.name for stage in STAGES] == [stage.name for stage in pipeline.STAGES]
-    assert [stage.cause for stage in STAGES] == [stage.cause for stage in pipeline.STAGES]
+    # nothing writes variants of published texts
+    others = [stage for stage in pipeline.STAGES if stage.name not in ("72_vary", "76_judge")]
+    assert [stage.name for stage in STAGES] == [stage.name for stage in others]
+    assert [stage.cause for stage in STAGES] == [stage.cause for stage in others]
     written = {f"{stage.name}/{table}" for stage in STAGES for table in (*stage.writes, "rejected")}
     for stage in STAGES:
         assert set(stage.reads) <= written | {"refill/rejected"}, stage.name

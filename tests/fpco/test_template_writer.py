@@ -19,7 +19,8 @@ from groundset.fpco.checks import check
 from groundset.fpco.dialogue import Dialogue
 from groundset.fpco.lexicon import load
 from groundset.fpco.phrasebook import load as load_phrasebook
-from groundset.fpco.template_writer import SceneObject, WriterInput, write
+from groundset.fpco.template_writer import SceneObject, WriterInput, write, write_variant
+from groundset.fpco.variants import check_variant
 from groundset.geometry import merge_near_identical
 from groundset.verdicts import Verdict
 
@@ -175,6 +176,56 @@ def test_what_is_written_is_true_then_false_and_passes_every_check(
     assert all(question.content.count(result.target_description) == 1 for question in result.questions)
     topics = {form.text: form.topic for form in load_phrasebook().questions}
     assert len({topics[stem(question.content, result.target_description)] for question in result.questions}) == 10
+
+
+@given(scenes(), st.sampled_from(FALSE_CLASSES), st.integers(0, 99))
+@settings(max_examples=250, deadline=None)
+def test_a_variant_is_false_in_other_words_and_keeps_all_else(
+    things: tuple[Drawn, ...], false_class: str, number: int
+) -> None:
+    boxes = np.array([item.thing.bbox_xyxy_px for item in things], dtype=np.float64)
+    assume(len(set(merge_near_identical(boxes, 0.9))) == len(things))
+    view, pixels = scene(things, false_class, f"x-{number}"), picture(things)
+    main = write(view, pixels, "s")
+    assume(isinstance(main, Dialogue))
+    assert isinstance(main, Dialogue)
+    taken: list[str] = []
+    while isinstance(variant := write_variant(view, pixels, "s", main, taken), Dialogue):
+        assert [verdict for verdict in check_variant(variant, main, taken) if verdict.hard] == []
+        assert variant == replace(
+            main,
+            modified_target_description=variant.modified_target_description,
+            questions=tuple(
+                replace(asked, modified=asked.modified if asked.id < 4 else other.modified)
+                for asked, other in zip(main.questions, variant.questions, strict=True)
+            ),
+        )
+        assert not [item for item in things if is_described(item, variant.modified_target_description, things)]
+        taken.append(variant.modified_target_description)
+    assert (variant.rule, variant.hard, variant.record_id) == (
+        "writer_declined_no_variant",
+        True,
+        main.dialogue_id,
+    )
+
+
+def test_a_dialogue_that_a_person_has_reworded_gets_no_variant_of_templates() -> None:
+    things = (drawn("dog", "brown", LEFT), drawn("bench", "brown", RIGHT, 1))
+    view, pixels = scene(things, "identity"), picture(things)
+    main = write(view, pixels, "s")
+    assert isinstance(main, Dialogue)
+    other = replace(main, target_description="the good dog")
+    made = write_variant(view, pixels, "s", other, [])
+    assert isinstance(made, Verdict)
+    assert (made.rule, made.detail) == (
+        "writer_declined_foreign_text",
+        "'the good dog' is not of this writer's making",
+    )
+    asked = replace(main.questions[5], content=f"Is {main.target_description} good?")
+    other = replace(main, questions=(*main.questions[:5], asked, *main.questions[6:]))
+    made = write_variant(view, pixels, "s", other, [])
+    assert isinstance(made, Verdict)
+    assert (made.rule, made.detail) == ("writer_declined_no_variant", "the questions fit no other false identity")
 
 
 def stem(question: str, description: str) -> str:

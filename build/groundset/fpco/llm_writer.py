@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: groundset contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Has a language model write a dialogue: true questions, then the false premise, each held against the checks.
+"""Has a language model write a dialogue, or a variant of one, and holds each of its answers against the checks.
 
 What breaks a hard check goes back to the model with the name of the rule, a bounded number of times; after that the
 item is set aside with all that was asked. Nothing is mended here: what is released is what the model wrote.
@@ -8,13 +8,22 @@ item is set aside with all that was asked. Nothing is mended here: what is relea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from groundset.fpco.checks import check
 from groundset.fpco.dialogue import Dialogue
-from groundset.fpco.prompting import Target, ask_again, ask_false_premise, ask_questions, assembled
+from groundset.fpco.prompting import (
+    Target,
+    as_written,
+    ask_again,
+    ask_false_premise,
+    ask_questions,
+    ask_variant,
+    assembled,
+)
+from groundset.fpco.variants import check_variant
 from groundset.llm.answers import ANSWERED
 from groundset.llm.desk import Ask
 from groundset.llm.request import Request
@@ -42,7 +51,7 @@ class Step:
     """One question to the model and what came of it.
 
     Attributes:
-        asked: questions or false_premise.
+        asked: questions, false_premise or variant.
         key: Key in the journal.
         outcome: answered, or why there is no answer.
         faults: What is wrong, each with its rule.
@@ -138,3 +147,30 @@ async def write_one(ask: Ask, target: Target, rules: Rules) -> Written:
         return _set_aside(target, false, steps)
     dialogue = assembled(target, written, false.answer)
     return Written(target, dialogue, tuple(check(dialogue)), steps)
+
+
+async def write_variant(
+    ask: Ask, target: Target, dialogue: Dialogue, taken: Sequence[str], number: int, rules: Rules
+) -> Written:
+    """A variant of a dialogue, or the verdict that sets it aside (design, section 8: lexical variants).
+
+    Args:
+        ask: Asks the model; what it returns is on disk already.
+        target: What the dialogue is about, under the variant's own id.
+        dialogue: The dialogue; its description and true questions are kept.
+        taken: The false descriptions of its other variants.
+        number: The how many-th variant it is, from 0.
+        rules: How often to ask.
+    """
+    true = as_written(dialogue)
+
+    def verdicts(falsified: Mapping[str, Any]) -> list[Verdict]:
+        return check_variant(assembled(target, true, falsified), dialogue, taken)
+
+    request = ask_variant(target, dialogue, taken, sample=number)
+    said = await _until_right(
+        ask, request, "variant", lambda answer: [fault for fault in verdicts(answer) if fault.hard], rules.mends
+    )
+    if said.answer is None:
+        return _set_aside(target, said, said.steps)
+    return Written(target, assembled(target, true, said.answer), tuple(verdicts(said.answer)), said.steps)

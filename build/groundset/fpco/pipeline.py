@@ -7,7 +7,7 @@ from __future__ import annotations
 from functools import partial
 
 from groundset import importing, packaging, photographs
-from groundset.fpco import records, reviewing, writing
+from groundset.fpco import records, reviewing, varying, writing
 from groundset.fpco.filter import FilterRules, apply
 from groundset.fpco.strata import stratify
 from groundset.stage import Inputs, Output, Records, Stage
@@ -33,9 +33,13 @@ def _stratify(inputs: Inputs) -> Output:
 
 def _package(inputs: Inputs) -> Output:
     tables = {name: inputs.tables[f"70_validate/{name}"] for name in ("dialogues", "turns")}
+    variants = inputs.tables["76_judge/kept"]
+    if variants.num_rows:
+        tables["variants"] = variants
     return packaging.package(inputs, BEFORE_PACKAGE, tables, inputs.tables["70_validate/images"])
 
 
+VARIANTS = {"variant": ("kept", "variant_id")}
 ITEMS = {"item": ("kept", "item_id")}
 BEFORE_PACKAGE = (
     Stage(
@@ -122,21 +126,38 @@ BEFORE_PACKAGE = (
         },
         accounts={"dialogue": ("dialogues", "dialogue_id")},
     ),
+    Stage(
+        name="72_vary",
+        run=varying.vary,
+        config=("variants", "writer", "seed", "sources"),
+        reads=("10_import/images", "10_import/objects", "40_images/photographs", "70_validate/dialogues"),
+        writes={"kept": Records("fpco_variant")},
+        accounts=VARIANTS,
+    ),
+    Stage(
+        name="76_judge",
+        run=varying.review,
+        config=("decisions", "seed"),
+        reads=("40_images/photographs", "70_validate/dialogues", "72_vary/kept"),
+        writes={"kept": Records("fpco_variant")},
+        accounts=VARIANTS,
+    ),
+)
+# beside the tables of the accounts
+PACKAGE_READS = (
+    "30_stratify/strata",
+    "40_images/photographs",
+    "40_images/withdrawn",
+    "70_validate/turns",
+    "70_validate/images",
 )
 STAGES = (
     *BEFORE_PACKAGE,
     Stage(
         name="80_package",
         run=_package,
-        config=(*packaging.CONFIG, "writer"),
-        reads=(
-            *packaging.tables_read(BEFORE_PACKAGE),
-            "30_stratify/strata",
-            "40_images/photographs",
-            "40_images/withdrawn",
-            "70_validate/turns",
-            "70_validate/images",
-        ),
+        config=(*packaging.CONFIG, "writer", "variants"),
+        reads=(*packaging.tables_read(BEFORE_PACKAGE), *PACKAGE_READS),
         writes={},
         accounts={},
     ),

@@ -113,11 +113,11 @@ def _box(target: Target) -> dict[str, str]:
 
 
 def _request(
-    target: Target, prompts: Sequence[Prompt], text: str, answer: str, label: str, *, with_picture: bool = True
+    target: Target, prompts: Sequence[Prompt], text: str, answer: str, label: str, *, sample: int = 0
 ) -> Request:
-    parts = (target.picture, text) if with_picture else (text,)
     version = "+".join(used.version for used in prompts)
-    return Request((Message("user", parts),), answer_form(answer), version, label=f"{target.item_id}: {label}")
+    told = (Message("user", (target.picture, text)),)
+    return Request(told, answer_form(answer), version, sample, label=f"{target.item_id}: {label}")
 
 
 def ask_questions(target: Target, *, with_place: bool) -> Request:
@@ -155,13 +155,14 @@ def ask_false_premise(target: Target, written: Mapping[str, Any]) -> Request:
     return _request(target, (main, kind), text, "fpco_false_premise", "false premise")
 
 
-def ask_variant(target: Target, dialogue: Dialogue, taken: Sequence[str]) -> Request:
+def ask_variant(target: Target, dialogue: Dialogue, taken: Sequence[str], *, sample: int) -> Request:
     """Asks for another false description of the same class, and the seven questions that carry it.
 
     Args:
         target: What they are about.
         dialogue: The dialogue whose true turns are kept.
         taken: Other false descriptions that are there already, besides the dialogue's own.
+        sample: The how many-th variant it is, from 0: another is asked for anew where none came of the one before.
     """
     main, kind = prompt("variants"), prompt(f"kind_{target.false_class}")
     text = Template(main.text).substitute(
@@ -171,10 +172,10 @@ def ask_variant(target: Target, dialogue: Dialogue, taken: Sequence[str]) -> Req
         taken=", ".join(f'"{phrase}"' for phrase in taken) or "none",
         kind_rule=kind.text,
         pronoun_rule=PRONOUN_RULE if target.false_class == "identity" else "",
-        questions=_listed([{"id": row.id, "content": row.content} for row in dialogue.questions]),
+        questions=_listed(as_written(dialogue)["questions"]),
         **_box(target),
     )
-    return _request(target, (main, kind), text, "fpco_false_premise", f"variant {len(taken) + 1}")
+    return _request(target, (main, kind), text, "fpco_false_premise", "variant", sample=sample)
 
 
 def ask_presence(target: Target, description: str) -> Request:
@@ -203,6 +204,12 @@ def ask_again(request: Request, answer: Mapping[str, Any], faults: Sequence[Verd
         request.sample,
         request.label,
     )
+
+
+def as_written(dialogue: Dialogue) -> dict[str, Any]:
+    """What is true of a dialogue, as an answer of the form fpco_questions."""
+    rows = [{"id": row.id, "content": row.content} for row in dialogue.questions]
+    return {"target_description": dialogue.target_description, "questions": rows}
 
 
 def assembled(target: Target, written: Mapping[str, Any], falsified: Mapping[str, Any] | None) -> Dialogue:

@@ -260,6 +260,8 @@ STAGES = (
     replace(
         _OTHER["80_package"],
         run=_package,
-        reads=tuple(sorted({*_OTHER["80_package"].reads, *packaging.tables_read(BEFORE_PACKAGE)})),
+        # nothing writes variants of published texts
+        config=(*packaging.CONFIG, "writer"),
+        reads=(*packaging.tables_read(BEFORE_PACKAGE), *pipeline.PACKAGE_READS),
     ),
 )

@@ -79,17 +79,31 @@ def dialogue_item(draft: Row, target_label: str, target_px: Box, image_sha256: s
         target_px: The target's box.
         image_sha256: sha256 of the photograph.
     """
-    shown = {
-        "image_id": draft["image_id"],
+    return queue.item("dialogue", draft["item_id"], None, _texts(draft, target_label, target_px, image_sha256))
+
+
+def variant_item(variant: Row, image_sha256: str) -> queue.Item:
+    """The question whether a variant of a dialogue is right; what is shown of it is the same.
+
+    Args:
+        variant: Row of `schemas/fpco_variant`.
+        image_sha256: sha256 of the photograph.
+    """
+    shown = _texts(variant, variant["target_label"], variant["target_bbox_xyxy_px"], image_sha256)
+    return queue.item("variant", variant["variant_id"], None, shown)
+
+
+def _texts(row: Row, target_label: str, target_px: Sequence[float], image_sha256: str) -> Row:
+    return {
+        "image_id": row["image_id"],
         "image_sha256": image_sha256,
-        "false_class": draft["false_class"],
+        "false_class": row["false_class"],
         "target_label": target_label,
         "target_bbox_xyxy_px": list(target_px),
-        "target_description": draft["target_description"],
-        "modified_target_description": draft["modified_target_description"],
-        "questions": draft["questions"],
+        "target_description": row["target_description"],
+        "modified_target_description": row["modified_target_description"],
+        "questions": row["questions"],
     }
-    return queue.item("dialogue", draft["item_id"], None, shown)
 
 
 def judge(items: Sequence[queue.Item], decisions: Decisions, prefix: str) -> Judged:

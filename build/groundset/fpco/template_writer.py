@@ -25,9 +25,10 @@ from groundset.fpco.phrasebook import TARGET_SLOT, Place, QuestionForm
 from groundset.fpco.phrasebook import load as load_phrasebook
 from groundset.fpco.questions import chosen, digest, forms
 from groundset.fpco.scene_view import Description, SceneObject, SceneView, WriterInput
+from groundset.fpco.variants import check_variant, same_words
 from groundset.verdicts import Verdict
 
-__all__ = ["SceneObject", "WriterInput", "write"]
+__all__ = ["SceneObject", "WriterInput", "write", "write_variant"]
 
 LEAST_DETAILS = 2
 
@@ -49,19 +50,13 @@ def write(scene: WriterInput, pixels: NDArray[np.uint8], seed: str) -> Dialogue 
     Raises:
         DataError: If pixels and scene do not belong together, or the false class is unknown.
     """
-    _demand(scene, pixels)
-    lexicon, book = load_lexicon(), load_phrasebook()
-    listed = lexicon.canonical(scene.target.label)
-    if listed is None or scene.category not in lexicon.categories(listed):
-        return _declined(scene, "unknown_label", f"the lexicon has no {scene.category} {scene.target.label!r}")
-    if listed in book.unsaid:
-        return _declined(scene, "unsaid_label", f"{scene.target.label!r} names no single thing")
-    view = SceneView(scene, pixels, book.said.get(listed, listed), lexicon, book)
+    view = _view(scene, pixels)
+    if isinstance(view, Verdict):
+        return view
     true = _true_descriptions(view, seed)
     if isinstance(true, Verdict):
         return true
-    pairs = [(told, false) for told in true for false in _falsified(view, told)]
-    pairs = [pair for pair in pairs if not view.is_figure(pair[1].noun)] or pairs
+    pairs = _pairs(view, true)
     if not pairs:
         return _declined(scene, "no_swap", f"no false {scene.false_class} is both wrong and about nothing else")
     for told, false in _ranked(pairs, scene.dialogue_id, seed):
@@ -71,6 +66,75 @@ def write(scene: WriterInput, pixels: NDArray[np.uint8], seed: str) -> Dialogue 
             faults = [verdict for verdict in check(dialogue) if verdict.hard]
             return _declined(scene, "checks", f"{faults[0].rule}: {faults[0].detail}") if faults else dialogue
     return _declined(scene, "no_questions", f"fewer than {QUESTION_COUNT} questions fit the {view.noun}")
+
+
+def write_variant(
+    scene: WriterInput, pixels: NDArray[np.uint8], seed: str, dialogue: Dialogue, taken: Sequence[str]
+) -> Dialogue | Verdict:
+    """The dialogue with another false description, or a hard verdict that says why none can be written.
+
+    Args:
+        scene: What the dialogue was written from.
+        pixels: The whole image, uint8 of shape (height, width, 3), RGB.
+        seed: The manifest's seed.
+        dialogue: The dialogue; a person may have edited it.
+        taken: False descriptions that are there already, besides the dialogue's own.
+
+    Raises:
+        DataError: If pixels and scene do not belong together, or the false class is unknown.
+    """
+    view = _view(scene, pixels)
+    if isinstance(view, Verdict):
+        return view
+    found = _true_descriptions(view, seed)
+    true = [] if isinstance(found, Verdict) else [told for told in found if told.text() == dialogue.target_description]
+    if not true:
+        return _declined(scene, "foreign_text", f"'{dialogue.target_description}' is not of this writer's making")
+    others = (dialogue.modified_target_description, *taken)
+    # the opposite of a place is the dialogue's own
+    pairs = _pairs(view, true, any_place=True)
+    fresh = [pair for pair in pairs if not any(same_words(pair[1].text(), other) for other in others)]
+    reason = f"no other false {scene.false_class} than {', '.join(map(repr, others))} is wrong and about nothing else"
+    asked = [question.content for question in dialogue.questions]
+    sound: list[tuple[int, Dialogue]] = []
+    for told, false in _ranked(fresh, scene.dialogue_id, seed):
+        fitting = {_asked(form, told.text()): form for form in forms(told, false, view)}
+        if not all(content in fitting for content in asked):
+            reason = f"the questions fit no other false {scene.false_class}"
+            continue
+        variant = _assembled(scene, told, false, [fitting[content] for content in asked])
+        faults = check_variant(variant, dialogue, taken)
+        if any(verdict.hard for verdict in faults):
+            reason = "; ".join(f"{verdict.rule}: {verdict.detail}" for verdict in faults if verdict.hard)
+        else:
+            sound.append((len(faults), variant))
+    if sound:
+        # the first that leaves the least to a person
+        return min(sound, key=lambda pair: pair[0])[1]
+    return _declined(scene, "no_variant", reason)
+
+
+def _view(scene: WriterInput, pixels: NDArray[np.uint8]) -> SceneView | Verdict:
+    """The scene as it is written from, or why nothing can be said of the target."""
+    _demand(scene, pixels)
+    lexicon, book = load_lexicon(), load_phrasebook()
+    listed = lexicon.canonical(scene.target.label)
+    if listed is None or scene.category not in lexicon.categories(listed):
+        return _declined(scene, "unknown_label", f"the lexicon has no {scene.category} {scene.target.label!r}")
+    if listed in book.unsaid:
+        return _declined(scene, "unsaid_label", f"{scene.target.label!r} names no single thing")
+    return SceneView(scene, pixels, book.said.get(listed, listed), lexicon, book)
+
+
+def _pairs(
+    view: SceneView, true: Sequence[Description], *, any_place: bool = False
+) -> list[tuple[Description, Description]]:
+    """Each description with each of its false counterparts; shapes of persons only where there is nothing else.
+
+    A place is swapped for its opposite, or for any place where the target is not.
+    """
+    pairs = [(told, false) for told in true for false in _falsified(view, told, any_place=any_place)]
+    return [pair for pair in pairs if not view.is_figure(pair[1].noun)] or pairs
 
 
 def _demand(scene: WriterInput, pixels: NDArray[np.uint8]) -> None:
@@ -151,7 +215,7 @@ def _serves(true: Description, false_class: str) -> bool:
             return not (true.size is not None and true.place is None)
 
 
-def _falsified(view: SceneView, true: Description) -> list[Description]:
+def _falsified(view: SceneView, true: Description, *, any_place: bool) -> list[Description]:
     """Every false counterpart of a description: surely wrong of the target, and not said of another object."""
     match view.scene.false_class:
         case "identity":
@@ -161,8 +225,9 @@ def _falsified(view: SceneView, true: Description) -> list[Description]:
             if true.size is not None and true.place is not None:
                 found.append(replace(true, size=view.book.sizes[true.size]))
         case _:
-            swaps = () if true.place is None else true.place.swaps
-            found = [replace(true, place=view.book.places[swap]) for swap in swaps]
+            swaps = () if true.place is None else tuple(view.book.places) if any_place else true.place.swaps
+            places = [view.book.places[swap] for swap in swaps]
+            found = [replace(true, place=place, phrase=min(true.phrase, len(place.phrases) - 1)) for place in places]
             found = [false for false in found if false.place and not view.perhaps(false.place, view.scene.target)]
     return [false for false in found if not view.points_elsewhere(false)]
 

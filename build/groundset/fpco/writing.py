@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from PIL import Image
 
 from groundset.fpco import llm_writing
 from groundset.fpco.checks import check
-from groundset.fpco.dialogue import Dialogue, to_record
+from groundset.fpco.dialogue import to_record
 from groundset.fpco.joins import boxes_px, objects_of, photograph_folders, rows_by
 from groundset.fpco.shown import Box
 from groundset.fpco.template_writer import SceneObject, WriterInput, write
@@ -26,7 +27,16 @@ from groundset.verdicts import Verdict
 Row = dict[str, Any]
 
 
-def _writer_input(row: Row, item: Row, objects: list[Row], boxes: Mapping[str, Box], size: Row) -> WriterInput:
+def writer_input(row: Row, item: Row, objects: list[Row], boxes: Mapping[str, Box], size: Row) -> WriterInput:
+    """What the template writer writes a dialogue from.
+
+    Args:
+        row: item_id, image_id and stratum.
+        item: category, complexity and target_object_id.
+        objects: The image's, rows of `schemas/object`.
+        boxes: Object id to box in pixels.
+        size: width and height of the photograph.
+    """
     false_class = row["stratum"].rpartition("-")[2]
     scene = [
         SceneObject(found["object_id"], found["label"] or "", found["category"], boxes[found["object_id"]])
@@ -46,10 +56,10 @@ def _writer_input(row: Row, item: Row, objects: list[Row], boxes: Mapping[str, B
     )
 
 
-def _write_one(scene: WriterInput, path: Path, seed: str) -> Dialogue | Verdict:
+def read_pixels(path: Path) -> NDArray[np.uint8]:
+    """A photograph as the template writer takes it: uint8 of shape (height, width, 3), RGB."""
     with Image.open(path) as photograph:
-        pixels = np.asarray(photograph.convert("RGB"))
-    return write(scene, pixels, seed)
+        return np.asarray(photograph.convert("RGB"))
 
 
 def item_verdict(item_id: str, prefix: str, verdicts: list[Verdict]) -> Verdict:
@@ -71,9 +81,9 @@ def generate(inputs: Inputs) -> Output:
     jobs = []
     for row in rows:
         image_id = row["image_id"]
-        scene = _writer_input(row, items[row["item_id"]], objects[image_id], boxes[image_id], sizes[image_id])
+        scene = writer_input(row, items[row["item_id"]], objects[image_id], boxes[image_id], sizes[image_id])
         jobs.append((scene, folders[image_id] / sizes[image_id]["path"]))
-    written = walk(lambda job: _write_one(*job, inputs.config["seed"]), jobs)
+    written = walk(lambda job: write(job[0], read_pixels(job[1]), inputs.config["seed"]), jobs)
     drafts: list[Row] = []
     verdicts: list[Verdict] = []
     for row, result in zip(rows, written, strict=True):

@@ -203,10 +203,10 @@ def _value(item: Record, truth: Record, chance: Chance) -> Value:
             return _screen_photograph(item["shown"], truth, chance)
         case "points":
             return _points(item, truth, chance)
-        case "dialogue":
+        case "dialogue" | "variant":
             return _judge_texts(item["shown"], truth, chance)
         case other:
-            message = f"kind {other!r} is not one of screening, points, dialogue"
+            message = f"kind {other!r} is not one of screening, points, dialogue, variant"
             raise UsageError("Not a review queue", [Problem("", item["item_id"], "$.kind", message)])
 
 

@@ -33,7 +33,7 @@ class Decision:
     Attributes:
         decision_id: Unique over all files of a build.
         seq: Order of the acts.
-        kind: `screening`, `points` or `dialogue`.
+        kind: `screening`, `points`, `dialogue` or `variant`.
         item_id: The item that was shown.
         turn: Turn for points, else None.
         annotator: A pseudonym.
@@ -229,7 +229,7 @@ def _contradictions(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield "$.value.corrected", "a correction needs the right target and complexity"
         if value["verdict"] != "correct" and "corrected" in value:
             yield "$.value.corrected", "corrected values belong to the verdict correct"
-    if row["kind"] == "dialogue":
+    if row["kind"] in ("dialogue", "variant"):
         if value["verdict"] == "edit" and value["edited"] is None:
             yield "$.value.edited", "an edit needs the edited texts"
         if value["verdict"] != "edit" and value["edited"] is not None:

@@ -37,7 +37,7 @@ def item(kind: str, item_id: str, turn: int | None, shown: Mapping[str, Any]) ->
     """One item of the queue.
 
     Args:
-        kind: `screening`, `points` or `dialogue`.
+        kind: `screening`, `points`, `dialogue` or `variant`.
         item_id: The record it is about.
         turn: Turn for points, else None.
         shown: All that the person sees, as plain JSON values.
