@@ -18,9 +18,10 @@ import pytest
 
 from groundset.errors import UsageError
 from groundset.views import to_fiftyone
-from groundset.views.fiftyone_view import Shown, open_dataset, read_shown, require_fiftyone
+from groundset.views.fiftyone_view import open_dataset, require_fiftyone
 from groundset.views.layout import COLOURS, POINT_COLOUR
 from groundset.views.reading import read_release
+from groundset.views.shown import Shown, read_shown
 
 BENCHMARKS = ("candvg", "fpco-dialog")
 
@@ -118,7 +119,7 @@ def test_candidates_points_and_targets_are_what_the_release_says(opened: Callabl
 def test_sidebar_and_colours(opened: Callable[[str], Opened], benchmark: str) -> None:
     config = opened(benchmark).dataset.app_config
     groups = {group.name: group.paths for group in config.sidebar_groups}
-    assert list(groups) == ["tags", "labels", "dialogue", "checks", "image & licence", "metadata", "other"]
+    assert list(groups) == ["tags", "labels", "checks", "dialogue", "image & licence", "metadata", "other"]
     assert {"licence", "credit"} <= set(groups["image & licence"])
     assert {"flags", "rule"} <= set(groups["checks"])
     fields = {field["path"]: field for field in config.color_scheme.fields}
@@ -134,6 +135,7 @@ def test_soft_verdicts_are_tags(mongo: str, release: Callable[[str], Path], tmp_
     (shard,) = (folder / "data" / "dialogues").glob("*.parquet")
     table = pq.read_table(shard)
     rows = table.to_pylist()
+    before = {entry.facts["dialogue_id"] for entry in read_shown(folder, tmp_path / "cache").entries if entry.tags}
     true, false = rows[0]["target_description"], rows[0]["modified_target_description"]
     # it asks what it says already, or gives the truth away, whatever the false premise is about
     rows[0]["questions"][8] |= {
@@ -142,11 +144,14 @@ def test_soft_verdicts_are_tags(mongo: str, release: Callable[[str], Path], tmp_
     }
     pq.write_table(type(table).from_pylist(rows, schema=table.schema), shard)
     dataset = to_fiftyone(folder, cache=tmp_path / "cache", fresh=True)
-    tagged = dataset.match_tags(dataset.distinct("tags"))
-    assert set(tagged.values("dialogue_id")) == {rows[0]["dialogue_id"]}
-    assert len(tagged) == 10
-    assert len(dataset.load_saved_view("flagged")) == 1
-    assert {text.partition(":")[0] for text in tagged.distinct("flags")} == set(dataset.distinct("tags"))
+    rules = set(dataset.distinct("tags"))
+    tagged = dataset.match_tags(list(rules))
+    assert rows[0]["dialogue_id"] not in before
+    assert set(tagged.values("dialogue_id")) == {*before, rows[0]["dialogue_id"]}
+    assert len(tagged) == 10 * (1 + len(before))
+    dataset.tag_samples("a curator's own")
+    assert len(dataset.load_saved_view("flagged")) == 1 + len(before)
+    assert {text.partition(":")[0] for text in tagged.distinct("flags")} == rules
 
 
 def test_opening_again_keeps_a_curators_tags(mongo: str, release: Callable[[str], Path], tmp_path: Path) -> None:
@@ -165,11 +170,17 @@ def test_another_content_takes_the_place_of_the_old_under_the_same_name(
     import fiftyone as fo
 
     folder = with_version(release("candvg"), "3.0.0")
-    turns = len(to_fiftyone(folder, cache=tmp_path / "cache"))
-    assert turns == len(read_release(folder).tables["samples"])
-    more = len(to_fiftyone(folder, cache=tmp_path / "cache", rejected=work("candvg")))
-    assert more > turns
-    assert len(fo.load_dataset("candvg-demo-3.0.0", reload=True)) == more
+    with_rejected = to_fiftyone(folder, cache=tmp_path / "cache", rejected=work("candvg"))
+    more = len(with_rejected)
+    rules = set(with_rejected.distinct("tags"))
+    tagged = with_rejected.match({"outcome": "released"}).limit(2)
+    record_ids = tagged.values("record_id")
+    tagged.tag_samples("look again")
+    turns = to_fiftyone(folder, cache=tmp_path / "cache")
+    assert len(turns) == len(read_release(folder).tables["samples"]) < more
+    assert rules - set(turns.distinct("tags"))
+    assert turns.match_tags("look again").values("record_id") == record_ids
+    assert len(fo.load_dataset("candvg-demo-3.0.0", reload=True)) == len(turns)
     assert not [name for name in fo.list_datasets() if "unfinished" in name]
 
 
@@ -183,20 +194,6 @@ def test_a_dataset_of_another_maker_is_not_replaced(mongo: str, work: Callable[[
         open_dataset(taken)
     assert fo.dataset_exists(taken.name)
     fo.delete_dataset(taken.name)
-
-
-def test_referenced_photographs_are_counted_by_licence(release: Callable[[str], Path], tmp_path: Path) -> None:
-    folder = release("fpco-dialog")
-    (shard,) = (folder / "data" / "dialogues").glob("*.parquet")
-    table = pq.read_table(shard)
-    rows = table.to_pylist()
-    for row in rows[:2]:
-        row["image"] = None
-    pq.write_table(type(table).from_pylist(rows, schema=table.schema), shard)
-    shown = read_shown(folder, tmp_path / "cache")
-    assert shown.unseen == {"CC0-1.0": 2}
-    assert shown.unseen_turns == 20
-    assert len(shown.entries) == 10 * (len(rows) - 2)
 
 
 def test_without_fiftyone_or_mongod_it_says_how_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 from groundset.views import layout, turns
 from groundset.views.layout import COLOURS, FLAGGED_VIEW, box_fields_of, fields_of, saved_views
 from groundset.views.reading import read_release
+from groundset.views.rejections import read_work
 from groundset.views.turns import Entry, Flags, entries
 
 BENCHMARKS = ("candvg", "fpco-dialog")
@@ -18,7 +19,7 @@ BENCHMARKS = ("candvg", "fpco-dialog")
 def entry(
     dialogue_id: str, stratum: str, licence: str, *, tags: tuple[str, ...] = (), outcome: str = "released"
 ) -> Entry:
-    facts = {"dialogue_id": dialogue_id, "stratum": stratum, "licence": licence, "outcome": outcome}
+    facts = {"dialogue_id": dialogue_id, "stratum": stratum, "licence": licence, "outcome": outcome, "flags": tags}
     return Entry("photograph.jpg", 10, 10, facts, {}, (), tags)
 
 
@@ -51,10 +52,13 @@ def test_views_that_would_be_empty_are_left_out() -> None:
 def test_every_fact_and_box_has_a_place(work: Callable[[str], Path], benchmark: str) -> None:
     rows = read_release(work(benchmark) / "80_package" / "release")
     found = entries(rows, {row["image_id"]: Path("x") for row in rows.tables["images"]}, Flags())
-    facts, boxes = {name for one in found for name in one.facts}, {name for one in found for name in one.boxes}
-    only_of_rejected = {"rejected_by", "rule", "measured", "limit", "detail"}
-    assert facts | only_of_rejected == {field.name for field in fields_of(benchmark)}
-    assert boxes | {"other_objects"} == set(box_fields_of(benchmark))
+    assert {name for one in found for name in one.facts} == {field.name for field in fields_of(found)}
+    assert {name for one in found for name in one.boxes} == set(box_fields_of(found))
+    rejected = read_work(work(benchmark), None, rows).entries
+    assert {name for one in rejected for name in one.facts} <= {field.name for field in fields_of(rejected)}
+    assert {"rule", "detail"} <= {field.name for field in fields_of(rejected)} - {
+        field.name for field in fields_of(found)
+    }
 
 
 def test_every_state_has_a_colour_of_its_own_among_those_seen_together() -> None:

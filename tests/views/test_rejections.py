@@ -24,7 +24,7 @@ def rejected(work: Path) -> Counter[str]:
         f"{path.parent.name} {row['rule']}"
         for path in work.glob("[0-9]*/rejected.parquet")
         for row in pq.read_table(path).to_pylist()
-        if row["kind"] in ("image", "item", "dialogue")
+        if row["kind"] in ("image", "item", "dialogue", "variant")
     )
 
 

@@ -22,8 +22,8 @@ from groundset.cli import talk
 from groundset.cli.release_folder import release_folder
 from groundset.errors import ServiceError, UsageError
 from groundset.views import fiftyone_view
-from groundset.views.fiftyone_view import Shown
 from groundset.views.layout import ALL_VIEW
+from groundset.views.shown import Shown, read_shown
 
 ADDRESS = "127.0.0.1"
 PORT = 5151
@@ -49,7 +49,7 @@ def browse(
     ] = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the App on this machine.")] = PORT,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Make the dataset anew, without the tags that were put on it since.")
+        bool, typer.Option("--fresh", help="Make the dataset anew, without the tags that you have put on it.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help=talk.JSON_HELP)] = False,
 ) -> None:
@@ -64,7 +64,7 @@ def browse(
     say = talk.sayer()
     fiftyone_view.require_fiftyone()
     with release_folder(release) as folder:
-        shown = fiftyone_view.read_shown(folder, cache, rejected, sources)
+        shown = read_shown(folder, cache, rejected, sources)
     say(f"opening {shown.name} in FiftyOne")
     with redirect_stdout(sys.stderr):
         dataset = fiftyone_view.open_dataset(shown, fresh=fresh)

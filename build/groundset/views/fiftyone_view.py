@@ -10,16 +10,10 @@ from __future__ import annotations
 import importlib.util
 import logging
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from groundset.errors import ServiceError, UsageError
-from groundset.files import canonical_json, sha256_bytes
-from groundset.fpco.check_set import check_folder
-from groundset.stage import package_digest
-from groundset.verdicts import Verdict
 from groundset.views.layout import (
     BOX_FIELDS,
     CHECKS,
@@ -28,6 +22,7 @@ from groundset.views.layout import (
     IMAGE,
     LABELS,
     NUMBER,
+    ON_CARDS,
     POINT,
     POINT_COLOUR,
     POINT_FIELD,
@@ -40,95 +35,14 @@ from groundset.views.layout import (
     SavedView,
     box_fields_of,
     fields_of,
-    saved_views,
 )
-from groundset.views.reading import Rows, read_release, write_photographs
-from groundset.views.rejections import Rejections, no_rejections, read_work
-from groundset.views.turns import Entry, Flags, entries
+from groundset.views.shown import Shown, read_shown
+from groundset.views.turns import Entry
 
 INSTALL_HINT = "install it with: python -m pip install 'groundset[browse]'"
 DATABASE_HINT = "install one with: python -m pip install 'groundset[browse]', or name one in FIFTYONE_DATABASE_URI"
-MARK = "groundset"
-
-
-@dataclass(frozen=True)
-class Shown:
-    """What there is to look at.
-
-    Attributes:
-        name: Name of the dataset in FiftyOne: that of the release, and its version.
-        title: Title of the release.
-        benchmark: candvg or fpco-dialog.
-        entries: Every turn, and every rejected record, that has a photograph.
-        views: The views to save.
-        unseen: Licence to the number of photographs that the release only refers to.
-        unseen_turns: Turns that are left out for that.
-        rejections: What was asked for of rejected records, and what of it cannot be shown.
-        digest: sha256 of all that, and of the code that shows it.
-    """
-
-    name: str
-    title: str
-    benchmark: str
-    entries: tuple[Entry, ...]
-    views: tuple[SavedView, ...]
-    unseen: Mapping[str, int]
-    unseen_turns: int
-    rejections: Rejections
-    digest: str
-
-
-def photograph_cache() -> Path:
-    """Folder in which photographs are kept for looking at, below the user's cache."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "groundset" / "photographs"
-
-
-def _flags(rows: Rows, found: Mapping[str, Sequence[Verdict]]) -> Flags:
-    flags = {dialogue_id: list(verdicts) for dialogue_id, verdicts in found.items()}
-    if rows.record.facts.benchmark == "fpco-dialog":
-        for verdict in check_folder(rows.folder).verdicts:
-            if not verdict.hard:
-                flags.setdefault(verdict.record_id, []).append(verdict)
-    return Flags(flags)
-
-
-def read_shown(
-    release: Path, cache: Path | None = None, rejected: Path | None = None, sources: Path | None = None
-) -> Shown:
-    """Reads all that there is to look at, and writes the photographs to files; needs no FiftyOne.
-
-    Args:
-        release: Folder of a release, or of a hydrated copy.
-        cache: Folder for the photographs; one below the user's cache if none is given.
-        rejected: Work folder of the build, whose rejected records and flags are to be shown too.
-        sources: Folder of the build's source files; for a miniature world none is needed.
-
-    Raises:
-        UsageError: A folder is not what it should be.
-        DataError: The release cannot be read as one.
-    """
-    rows = read_release(release)
-    facts = rows.record.facts
-    files = write_photographs(rows, (cache or photograph_cache()).resolve())
-    found = read_work(rejected, sources, rows) if rejected is not None else no_rejections()
-    shown = (*entries(rows, files, _flags(rows, found.flags)), *found.entries)
-    unseen: dict[str, int] = {}
-    for image in rows.tables["images"]:
-        if image["image_id"] not in files:
-            unseen[image["licence"]] = unseen.get(image["licence"], 0) + 1
-    turns = rows.tables["samples" if facts.benchmark == "candvg" else "turns"]
-    content = canonical_json([package_digest(), facts.title, [asdict(entry) for entry in shown]])
-    return Shown(
-        name=f"{facts.name}-{facts.version}",
-        title=facts.title,
-        benchmark=facts.benchmark,
-        entries=shown,
-        views=saved_views(shown),
-        unseen=dict(sorted(unseen.items())),
-        unseen_turns=sum(row["image_id"] not in files for row in turns),
-        rejections=found,
-        digest=sha256_bytes(content),
-    )
+# keys of a dataset's info: what it shows, and the tags that are not a curator's
+MARK, TAGS = "groundset", "groundset_tags"
 
 
 def require_fiftyone() -> None:
@@ -193,27 +107,27 @@ def _sample(fo: Any, entry: Entry) -> Any:
     return sample
 
 
-def _add_fields(fo: Any, dataset: Any, benchmark: str) -> None:
+def _add_fields(fo: Any, dataset: Any, shown: Shown) -> None:
     kinds = {TEXT: fo.StringField, WHOLE: fo.IntField, NUMBER: fo.FloatField, TRUTH: fo.BooleanField}
-    for field in fields_of(benchmark):
+    for field in fields_of(shown.entries):
         if field.kind == TEXTS:
             dataset.add_sample_field(field.name, fo.ListField, subfield=fo.StringField, description=field.about)
         else:
             dataset.add_sample_field(field.name, kinds[field.kind], description=field.about)
-    labels = {name: (fo.Detections, BOX_FIELDS[name]["about"]) for name in box_fields_of(benchmark)}
-    if benchmark == "candvg":
+    labels = {name: (fo.Detections, BOX_FIELDS[name]["about"]) for name in box_fields_of(shown.entries)}
+    if shown.benchmark == "candvg":
         labels[POINT_FIELD] = (fo.Keypoints, "points that annotators set")
     for name, (kind, about) in labels.items():
         dataset.add_sample_field(name, fo.EmbeddedDocumentField, embedded_doc_type=kind, description=about)
 
 
-def _lay_out(fo: Any, dataset: Any, benchmark: str) -> None:
-    boxes = box_fields_of(benchmark)
-    points = (POINT_FIELD,) if benchmark == "candvg" else ()
+def _lay_out(fo: Any, dataset: Any, shown: Shown) -> None:
+    boxes = box_fields_of(shown.entries)
+    points = (POINT_FIELD,) if shown.benchmark == "candvg" else ()
     groups = [fo.SidebarGroupDocument(name="tags", expanded=True)]
     groups.append(fo.SidebarGroupDocument(name=LABELS, paths=[*boxes, *points], expanded=True))
-    for name in (DIALOGUE, CHECKS, IMAGE):
-        paths = [field.name for field in fields_of(benchmark) if field.group == name]
+    for name in (CHECKS, DIALOGUE, IMAGE):
+        paths = [field.name for field in fields_of(shown.entries) if field.group == name]
         groups.append(fo.SidebarGroupDocument(name=name, paths=paths, expanded=name != IMAGE))
     # the App adds groups of these names if there are none
     sizes = [f"metadata.{name}" for name in ("width", "height", "size_bytes", "mime_type", "num_channels")]
@@ -221,7 +135,8 @@ def _lay_out(fo: Any, dataset: Any, benchmark: str) -> None:
     rest = ["id", "filepath", "created_at", "last_modified_at"]
     groups.append(fo.SidebarGroupDocument(name="other", paths=rest, expanded=False))
     dataset.app_config.sidebar_groups = groups
-    dataset.app_config.active_fields = fo.ActiveFields(paths=[*boxes, *points, "stratum", "rule"])
+    on_cards = [field.name for field in fields_of(shown.entries) if field.name in ON_CARDS]
+    dataset.app_config.active_fields = fo.ActiveFields(paths=[*boxes, *points, *on_cards])
     states = [{"value": state, "color": colour} for state, colour in COLOURS.items()]
     marks = [
         {
@@ -241,35 +156,46 @@ def _lay_out(fo: Any, dataset: Any, benchmark: str) -> None:
 def _view(fo: Any, dataset: Any, saved: SavedView) -> Any:
     view = dataset
     for name, value in saved.where.items():
-        condition = fo.ViewField("tags").length() > 0 if name == "flagged" else fo.ViewField(name) == value
-        view = view.match(condition)
+        view = view.match(fo.ViewField(name) == value)
+    if saved.flagged:
+        view = view.match(fo.ViewField("flags").length() > 0)
     return view.group_by("dialogue_id", order_by="turn") if saved.grouped else view
 
 
 def _fill(fo: Any, name: str, shown: Shown) -> Any:
     dataset = fo.Dataset(name)
-    _add_fields(fo, dataset, shown.benchmark)
+    _add_fields(fo, dataset, shown)
     dataset.add_samples([_sample(fo, entry) for entry in shown.entries], progress=False)
     dataset.add_dynamic_sample_fields()
     for indexed in ("dialogue_id", "turn", "stratum", "licence", "outcome"):
         dataset.create_index(indexed)
-    _lay_out(fo, dataset, shown.benchmark)
+    _lay_out(fo, dataset, shown)
     dataset.description = shown.title
-    dataset.info = {MARK: shown.digest}
+    dataset.info = {MARK: shown.digest, TAGS: sorted({tag for entry in shown.entries for tag in entry.tags})}
     dataset.save()
     for saved in shown.views:
         dataset.save_view(saved.name, _view(fo, dataset, saved), description=saved.about, color=saved.colour)
     return dataset
 
 
+def _carry_tags(fo: Any, old: Any, dataset: Any) -> None:
+    """Puts the tags that a curator has put on samples of one dataset on those of the same records in another."""
+    tagged: dict[str, list[str]] = {}
+    for record_id, tags in zip(*old.values(["record_id", "tags"]), strict=True):
+        for tag in set(tags) - set(old.info.get(TAGS, ())):
+            tagged.setdefault(tag, []).append(record_id)
+    for tag, record_ids in sorted(tagged.items()):
+        dataset.match(fo.ViewField("record_id").is_in(record_ids)).tag_samples(tag)
+
+
 def open_dataset(shown: Shown, *, fresh: bool = False) -> Any:
     """The release's dataset in FiftyOne: the one of an earlier time if it shows the same, or a new one in its place.
 
-    A dataset that shows the same is kept, with the tags that a curator has put on it since.
+    The tags that a curator has put on the old one are on the new one too, where it shows the same record.
 
     Args:
         shown: What there is to look at.
-        fresh: Make it anew in any case.
+        fresh: Make it anew in any case, without a curator's tags.
 
     Returns:
         A persistent `fiftyone.Dataset`.
@@ -279,6 +205,7 @@ def open_dataset(shown: Shown, *, fresh: bool = False) -> Any:
         ServiceError: The database cannot be reached.
     """
     fo = _connected()
+    old = None
     if fo.dataset_exists(shown.name):
         old = fo.load_dataset(shown.name)
         if MARK not in old.info:
@@ -293,7 +220,9 @@ def open_dataset(shown: Shown, *, fresh: bool = False) -> Any:
     if fo.dataset_exists(unfinished):
         fo.delete_dataset(unfinished)
     dataset = _fill(fo, unfinished, shown)
-    if fo.dataset_exists(shown.name):
+    if old is not None:
+        if not fresh:
+            _carry_tags(fo, old, dataset)
         fo.delete_dataset(shown.name)
     dataset.name = shown.name
     dataset.persistent = True
@@ -334,13 +263,13 @@ def to_fiftyone(
         cache: Folder for the photographs; one below the user's cache if none is given.
         rejected: Work folder of the build, whose rejected records and flags are to be shown too.
         sources: Folder of the build's source files, for the photographs of rejected records.
-        fresh: Make it anew even if it shows the same as before, without the tags that were put on it since.
+        fresh: Make it anew even if it shows the same as before, without a curator's tags.
 
     Returns:
         A `fiftyone.Dataset`: a sample a turn; boxes are shares of the photograph's width and height.
 
     Raises:
-        UsageError: A folder is not what it should be, or FiftyOne or its database is missing.
+        UsageError: A folder is not what it should be, no photograph is there, or FiftyOne or its database is missing.
         DataError: The release cannot be read as one.
         ServiceError: FiftyOne's database cannot be reached.
     """

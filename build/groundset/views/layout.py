@@ -52,38 +52,43 @@ class Field:
         kind: text, whole, number, truth or texts.
         group: Name of the sidebar group.
         about: What it is.
-        benchmarks: Who has it; empty for all.
     """
 
     name: str
     kind: str
     group: str
     about: str
-    benchmarks: tuple[str, ...] = ()
 
 
-DIALOGUE, IMAGE, CHECKS, LABELS = "dialogue", "image & licence", "checks", "labels"
-_CANDVG, _FPCO = ("candvg",), ("fpco-dialog",)
+CHECKS, DIALOGUE, IMAGE, LABELS = "checks", "dialogue", "image & licence", "labels"
 
 FIELDS: tuple[Field, ...] = (
+    Field("outcome", TEXT, CHECKS, "released or rejected"),
+    Field("flags", TEXTS, CHECKS, "what checks ask a person to look at"),
+    Field("rule", TEXT, CHECKS, "rule that rejected it"),
+    Field("detail", TEXT, CHECKS, "why, in words"),
+    Field("measured", NUMBER, CHECKS, "what the rule measured"),
+    Field("limit", NUMBER, CHECKS, "the limit that it was held against"),
+    Field("rejected_by", TEXT, CHECKS, "stage that rejected it"),
     Field("stratum", TEXT, DIALOGUE, "the stratum that it fills"),
     Field("turn", WHOLE, DIALOGUE, "number of the turn, from 1"),
     Field("dialogue", TEXTS, DIALOGUE, "the dialogue up to this turn"),
     Field("question", TEXT, DIALOGUE, "what is asked at this turn"),
-    Field("response", TEXT, DIALOGUE, "what the user says at this turn", _CANDVG),
-    Field("true_question", TEXT, DIALOGUE, "the same question with the correct description", _FPCO),
-    Field("false_premise", TRUTH, DIALOGUE, "whether the question carries the false premise", _FPCO),
-    Field("target_description", TEXT, DIALOGUE, "the correct referring expression", _FPCO),
-    Field("modified_target_description", TEXT, DIALOGUE, "the false referring expression", _FPCO),
-    Field("target_label", TEXT, DIALOGUE, "class name of the target in the source", _FPCO),
+    Field("response", TEXT, DIALOGUE, "what the user says at this turn"),
+    Field("true_question", TEXT, DIALOGUE, "the same question with the correct description"),
+    Field("false_premise", TRUTH, DIALOGUE, "whether the question carries the false premise"),
+    Field("target_description", TEXT, DIALOGUE, "the correct referring expression"),
+    Field("modified_target_description", TEXT, DIALOGUE, "the false referring expression"),
+    Field("variants", TEXTS, DIALOGUE, "further false referring expressions, by set of variants"),
+    Field("target_label", TEXT, DIALOGUE, "class name of the target in the source"),
     Field("turns", WHOLE, DIALOGUE, "how many turns the dialogue has"),
-    Field("sample_type", TEXT, DIALOGUE, "CVG: one object is left; CSVG: several", _CANDVG),
-    Field("candidates_left", WHOLE, DIALOGUE, "how many objects are still plausible", _CANDVG),
-    Field("complexity", TEXT, DIALOGUE, "single, separated or overlapping", _FPCO),
-    Field("category", TEXT, DIALOGUE, "category of the target", _FPCO),
-    Field("false_class", TEXT, DIALOGUE, "which property the false premise changes", _FPCO),
-    Field("writer", TEXT, DIALOGUE, "what wrote the questions", _FPCO),
-    Field("source_split", TEXT, DIALOGUE, "split that InViG put the dialogue in", _CANDVG),
+    Field("sample_type", TEXT, DIALOGUE, "CVG: one object is left; CSVG: several"),
+    Field("candidates_left", WHOLE, DIALOGUE, "how many objects are still plausible"),
+    Field("complexity", TEXT, DIALOGUE, "single, separated or overlapping"),
+    Field("category", TEXT, DIALOGUE, "category of the target"),
+    Field("false_class", TEXT, DIALOGUE, "which property the false premise changes"),
+    Field("writer", TEXT, DIALOGUE, "what wrote the questions"),
+    Field("source_split", TEXT, DIALOGUE, "split that InViG put the dialogue in"),
     Field("dialogue_id", TEXT, DIALOGUE, "the dialogue"),
     Field("record_id", TEXT, DIALOGUE, "the sample, or the record that was rejected"),
     Field("licence", TEXT, IMAGE, "SPDX id or LicenseRef of the photograph"),
@@ -96,31 +101,28 @@ FIELDS: tuple[Field, ...] = (
     Field("source", TEXT, IMAGE, "coco, openimages or invig"),
     Field("source_image_id", TEXT, IMAGE, "the id that the publisher gave it"),
     Field("image_id", TEXT, IMAGE, "the photograph"),
-    Field("outcome", TEXT, CHECKS, "released or rejected"),
-    Field("flags", TEXTS, CHECKS, "what checks ask a person to look at"),
-    Field("rejected_by", TEXT, CHECKS, "stage that rejected it"),
-    Field("rule", TEXT, CHECKS, "rule that rejected it"),
-    Field("measured", NUMBER, CHECKS, "what the rule measured"),
-    Field("limit", NUMBER, CHECKS, "the limit that it was held against"),
-    Field("detail", TEXT, CHECKS, "the same in words"),
 )
 
+ON_CARDS = ("stratum", "response", "rule")
+
 BOX_FIELDS: Mapping[str, Mapping[str, str]] = {
-    "candidates": {"about": "objects that are still plausible", "benchmark": "candvg", "colour": BLUE},
-    "target": {"about": "the target, coloured by its premise", "benchmark": "fpco-dialog", "colour": GREEN},
-    "other_objects": {"about": "objects that are not meant, or not any more", "benchmark": "", "colour": GREY},
+    "candidates": {"about": "objects that are still plausible", "colour": BLUE},
+    "target": {"about": "the target, coloured by its premise", "colour": GREEN},
+    "other_objects": {"about": "objects that are not meant, or not any more", "colour": GREY},
 }
 POINT_FIELD = "points"
 
 
-def fields_of(benchmark: str) -> tuple[Field, ...]:
-    """The fields that a benchmark has."""
-    return tuple(field for field in FIELDS if not field.benchmarks or benchmark in field.benchmarks)
+def fields_of(entries: Sequence[Entry]) -> tuple[Field, ...]:
+    """The fields that some entry has."""
+    names = {name for entry in entries for name in entry.facts}
+    return tuple(field for field in FIELDS if field.name in names)
 
 
-def box_fields_of(benchmark: str) -> tuple[str, ...]:
-    """The fields of boxes that a benchmark has."""
-    return tuple(name for name, told in BOX_FIELDS.items() if told["benchmark"] in ("", benchmark))
+def box_fields_of(entries: Sequence[Entry]) -> tuple[str, ...]:
+    """The fields of boxes that some entry has."""
+    names = {name for entry in entries for name in entry.boxes}
+    return tuple(name for name in BOX_FIELDS if name in names)
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,8 @@ class SavedView:
 
     Attributes:
         name: Its name.
-        where: Field to the value that it has to have; a list holds what tags may be.
+        where: Field to the value that it has to have.
+        flagged: Whether it holds only what has flags.
         grouped: Whether it shows a card a dialogue, whose turns lie behind it, or a card an entry.
         entries: How many entries it holds.
         dialogues: How many dialogues, or rejected records, they belong to.
@@ -138,6 +141,7 @@ class SavedView:
 
     name: str
     where: Mapping[str, str]
+    flagged: bool
     grouped: bool
     entries: int
     dialogues: int
@@ -153,10 +157,16 @@ ALL_VIEW, FLAGGED_VIEW, REJECTED_VIEW = "dialogues", "flagged", "rejected"
 
 
 def _saved(
-    name: str, where: Mapping[str, str], chosen: Sequence[Entry], colour: str, *, grouped: bool = True
+    name: str,
+    where: Mapping[str, str],
+    chosen: Sequence[Entry],
+    colour: str,
+    *,
+    flagged: bool = False,
+    grouped: bool = True,
 ) -> SavedView:
     dialogues = len({entry.facts["dialogue_id"] for entry in chosen})
-    return SavedView(name, where, grouped, len(chosen), dialogues, colour)
+    return SavedView(name, where, flagged, grouped, len(chosen), dialogues, colour)
 
 
 def saved_views(entries: Sequence[Entry]) -> tuple[SavedView, ...]:
@@ -171,9 +181,9 @@ def saved_views(entries: Sequence[Entry]) -> tuple[SavedView, ...]:
         for value in sorted({entry.facts[name] for entry in released}):
             chosen = [entry for entry in released if entry.facts[name] == value]
             views.append(_saved(f"{name} {value}", {**only, name: value}, chosen, colour))
-    flagged = [entry for entry in released if entry.tags]
+    flagged = [entry for entry in released if entry.facts["flags"]]
     if flagged:
-        views.append(_saved(FLAGGED_VIEW, {**only, "flagged": "yes"}, flagged, VERMILION))
+        views.append(_saved(FLAGGED_VIEW, only, flagged, VERMILION, flagged=True))
     rejected = [entry for entry in entries if entry.facts["outcome"] == REJECTED]
     if rejected:
         views.append(_saved(REJECTED_VIEW, {"outcome": REJECTED}, rejected, PURPLE, grouped=False))

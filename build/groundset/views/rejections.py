@@ -23,12 +23,11 @@ from groundset.views.turns import NOT_IN_QUESTION, PLAUSIBLE, REJECTED, Box, Ent
 
 # a filter rejects images by the ten thousand: enough of each rule to see what it does
 PER_RULE = 200
-KINDS = ("image", "item", "dialogue")
+KINDS = ("image", "item", "dialogue", "variant")
 WORLD = "miniworld"
 IMAGE_FACTS = ("source", "source_image_id", "licence", "title", "author", "landing_url")
 ITEM_FACTS = (
     "stratum",
-    "category",
     "complexity",
     "false_class",
     "target_label",
@@ -43,7 +42,8 @@ class Rejections:
 
     Attributes:
         entries: Rejected records whose photograph is there, by stage, rule and record.
-        flags: dialogue_id of the release to the soft verdicts on it, its item and its photograph.
+        flags: dialogue_id of the release to the soft verdicts on it, its item and its photograph; variant_id to those
+            on the variant.
         without_photograph: `stage rule` to the rejected records whose photograph is not there.
         beyond: `stage rule` to the rejected records beyond the first ones of the rule, which are not shown either.
     """
@@ -108,13 +108,21 @@ def _objects_of(work: Path, image_ids: Iterable[str]) -> dict[str, list[Row]]:
     return found
 
 
+def _item_of(verdict: Verdict, items: Mapping[str, Row]) -> Row:
+    """The row of a record; for a variant that was never written, that of its dialogue."""
+    record_id = verdict.record_id
+    if verdict.kind == "variant" and record_id not in items:
+        record_id = record_id.rpartition("-")[0]
+    return items.get(record_id, {})
+
+
 def _image_of(verdict: Verdict, items: Mapping[str, Row], images: Mapping[str, Row]) -> str | None:
     """The image that a record is of; an item that the filter rejects says so by its id alone."""
     record_id = verdict.record_id
     if record_id in images:
         return record_id
-    if record_id in items:
-        return str(items[record_id]["image_id"])
+    if item := _item_of(verdict, items):
+        return str(item["image_id"])
     stems = [record_id.removesuffix(f"-{category}") for category in CATEGORIES]
     return next((stem for stem in stems if stem != record_id and stem in images), None)
 
@@ -128,9 +136,14 @@ def _size(file: Path, image: Row) -> tuple[int, int]:
         return max(1, round(image["frame_width"])), max(1, round(image["frame_height"]))
 
 
+def _category(item: Row, record_id: str) -> str | None:
+    """The category that a record is of; an item that the filter rejects says so by its id alone."""
+    return item.get("category") or next((name for name in CATEGORIES if record_id.endswith(f"-{name}")), None)
+
+
 def _boxes(item: Row, record_id: str, objects: Sequence[Row]) -> dict[str, tuple[Box, ...]]:
     """The photograph's objects, the target or the initial candidates among them apart."""
-    category = item.get("category") or next((name for name in CATEGORIES if record_id.endswith(f"-{name}")), None)
+    category = _category(item, record_id)
     target, candidates = item.get("target_object_id"), set(item.get("initial_candidate_ids") or ())
     found: dict[str, list[Box]] = defaultdict(list)
     for row in sorted(objects, key=lambda row: str(row["object_id"])):
@@ -159,6 +172,8 @@ def _facts(stage: str, verdict: Verdict, item: Row, image: Row) -> dict[str, Any
         "flags": [],
     }
     facts |= {name: item[name] for name in ITEM_FACTS if item.get(name) is not None}
+    if category := _category(item, verdict.record_id):
+        facts["category"] = category
     if item.get("turns"):
         facts |= {
             "dialogue": told(item["turns"]),
@@ -177,7 +192,8 @@ def _items(work: Path, benchmark: str) -> dict[str, Row]:
         strata = _by(work, "item_id", "30_stratify/kept")
         return {name: {**row, **strata.get(name, {})} for name, row in dialogues.items()}
     tables = ("10_import/dialogues", "20_filter/kept", "45_screen/items", "30_stratify/kept", "50_generate/kept")
-    return _by(work, "item_id", *(name for name in tables if _has(work, name, "item_id")))
+    items = _by(work, "item_id", *(name for name in tables if _has(work, name, "item_id")))
+    return items | _by(work, "dialogue_id", "70_validate/dialogues") | _by(work, "variant_id", "72_vary/kept")
 
 
 def _has(work: Path, name: str, column: str) -> bool:
@@ -186,11 +202,11 @@ def _has(work: Path, name: str, column: str) -> bool:
 
 
 def _released_ids(work: Path, rows: Rows) -> dict[str, set[str]]:
-    """Dialogue of the release to every id under which a stage may have flagged it."""
+    """Dialogue or variant of the release to every id under which a stage may have flagged it."""
     items = {}
     if rows.record.facts.benchmark == "fpco-dialog":
         items = {row["dialogue_id"]: row["item_id"] for row in _rows(work, "60_review/kept")}
-    return {
+    dialogues = {
         row["dialogue_id"]: {
             row["dialogue_id"],
             row["image_id"],
@@ -198,6 +214,7 @@ def _released_ids(work: Path, rows: Rows) -> dict[str, set[str]]:
         }
         for row in rows.tables["dialogues"]
     }
+    return dialogues | {row["variant_id"]: {row["variant_id"]} for row in rows.tables.get("variants", ())}
 
 
 def _flags(work: Path, rows: Rows) -> dict[str, tuple[Verdict, ...]]:
@@ -206,10 +223,10 @@ def _flags(work: Path, rows: Rows) -> dict[str, tuple[Verdict, ...]]:
         if verdict.kind in KINDS:
             soft[verdict.record_id].append(verdict)
     found = {
-        dialogue_id: tuple(verdict for name in sorted(names) for verdict in soft.get(name, ()))
-        for dialogue_id, names in _released_ids(work, rows).items()
+        record_id: tuple(verdict for name in sorted(names) for verdict in soft.get(name, ()))
+        for record_id, names in _released_ids(work, rows).items()
     }
-    return {dialogue_id: verdicts for dialogue_id, verdicts in sorted(found.items()) if verdicts}
+    return {record_id: verdicts for record_id, verdicts in sorted(found.items()) if verdicts}
 
 
 def _source_root(work: Path, sources: Path | None, rows: Rows) -> Path:
@@ -264,7 +281,7 @@ def read_work(work: Path, sources: Path | None, rows: Rows) -> Rejections:
     entries = []
     for stage, verdict, image, file in shown:
         width, height = _size(file, image)
-        item = items.get(verdict.record_id, {})
+        item = _item_of(verdict, items)
         boxes = _boxes(item, verdict.record_id, objects[image["image_id"]])
         facts = {"turn": 1, **_facts(stage, verdict, item, image)}
         entries.append(Entry(str(file), width, height, facts, boxes, tags=(verdict.rule,)))

@@ -88,7 +88,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Flags:
-    """Soft verdicts of a release's dialogues: dialogue_id to them."""
+    """What checks say of a release's dialogues: dialogue_id to the verdicts."""
 
     of: Mapping[str, Sequence[Verdict]] = field(default_factory=dict)
 
@@ -205,6 +205,9 @@ def _candvg(rows: Rows, files: Mapping[str, Path], flags: Flags) -> Iterator[Ent
 def _fpco(rows: Rows, files: Mapping[str, Path], flags: Flags) -> Iterator[Entry]:
     images = {row["image_id"]: row for row in rows.tables["images"]}
     dialogues = {row["dialogue_id"]: row for row in rows.tables["dialogues"]}
+    variants: dict[str, list[str]] = {name: [] for name in dialogues}
+    for row in rows.tables.get("variants", ()):
+        variants[row["dialogue_id"]].append(f"{row['set']}. {row['modified_target_description']}")
     for row in rows.tables["turns"]:
         if row["image_id"] not in files:
             continue
@@ -226,6 +229,7 @@ def _fpco(rows: Rows, files: Mapping[str, Path], flags: Flags) -> Iterator[Entry
                 "false_premise": row["false_premise"],
                 "target_description": dialogue["target_description"],
                 "modified_target_description": dialogue["modified_target_description"],
+                **({"variants": variants[row["dialogue_id"]]} if "variants" in rows.tables else {}),
                 "target_label": dialogue["target_label"],
                 "dialogue": [f"{question['id']}. {question['modified']}" for question in asked],
                 "record_id": f"{row['dialogue_id']}-t{row['turn']}",
@@ -249,7 +253,7 @@ def entries(rows: Rows, files: Mapping[str, Path], flags: Flags) -> tuple[Entry,
     Args:
         rows: The release.
         files: image_id to its photograph; turns on others are left out.
-        flags: Soft verdicts, which become tags.
+        flags: What checks say of the dialogues, which becomes tags.
     """
     make = _candvg if rows.record.facts.benchmark == "candvg" else _fpco
     order = ("stratum", "dialogue_id", "turn")
