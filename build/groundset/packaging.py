@@ -17,7 +17,17 @@ import pyarrow.compute as pc
 
 from groundset import __version__
 from groundset.files import sha256_file
-from groundset.release.facts import CONFIGS, Facts, FunnelStep, Source, Stratum, Withdrawn, library_versions
+from groundset.release.facts import (
+    CONFIGS,
+    WRITERS,
+    Facts,
+    FunnelStep,
+    Source,
+    Stratum,
+    Withdrawn,
+    library_versions,
+    simulated,
+)
 from groundset.release.package import write_release
 from groundset.stage import Inputs, Output, Records, Stage
 from groundset.withdrawals import UNTOLD
@@ -35,10 +45,6 @@ CONFIG = (
     "decisions",
     "card",
 )
-WRITERS = {
-    "template": "groundset's template writer, a small grammar over label, place and measured colour",
-    "published": "whoever made the published set; its records do not tell",
-}
 # the answers that the texts were made of, and the models that gave them, of each stage that asks for some
 WRITING = ("50_generate", "72_vary")
 JOURNAL, MODELS = "journal.jsonl", "models.json"
@@ -66,18 +72,6 @@ def funnel(stages: Sequence[Stage], tables: Mapping[str, pa.Table]) -> tuple[Fun
             if kept or rejected:
                 steps.append(FunnelStep(stage.name, UNITS[kind], kept + sum(rejected.values()), kept, rejected))
     return tuple(steps)
-
-
-def _simulated(config: Mapping[str, Any]) -> tuple[str, ...]:
-    told = []
-    if config["source_root"]["kind"] == "miniworld":
-        told.append("The pictures and their annotations were drawn by groundset; no photograph is in this release.")
-    if config["decisions"]["screening"] == "simulated":
-        told.append("The screening decisions were simulated; no person has looked at the items.")
-    if config["decisions"]["review"] == "simulated":
-        what = "points" if config["benchmark"] == "candvg" else "decisions on the dialogues"
-        told.append(f"The {what} were simulated; no person has made them.")
-    return tuple(told)
 
 
 def _strata(inputs: Inputs, ids: pa.Table, column: str) -> tuple[Stratum, ...]:
@@ -134,7 +128,7 @@ def facts(
         citation=card["citation"],
         published=card["published"],
         url=card["url"],
-        simulated=_simulated(config),
+        simulated=simulated(config),
         image_policy=config["images"]["policy"],
         funnel=funnel(stages, inputs.tables),
         strata=_strata(inputs, dialogues, "stratum"),
@@ -150,7 +144,7 @@ def _written_by(inputs: Inputs) -> str:
     """What wrote the texts, in words; empty where nothing was written."""
     writer = inputs.config.get("writer", {})
     if writer.get("kind", "") != "llm":
-        return WRITERS.get(writer.get("kind", ""), "")
+        return WRITERS[writer.get("kind", "")]
     models = _models(inputs)
     asked = [(table["model"], table["base_url"].rstrip("/")) for table in (writer, *writer["cross_checks"])]
     told = []

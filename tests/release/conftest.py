@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
+import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,8 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
-from groundset.release.facts import Facts, FunnelStep, Source, Stratum
+from groundset.paths import manifest_dir
+from groundset.release.facts import WRITERS, Facts, FunnelStep, Source, Stratum
 from groundset.release.package import build_image_rows, write_release
 from groundset.schema_types import arrow_schema
 
@@ -148,17 +151,39 @@ def facts_of(benchmark: str, **changes: Any) -> Facts:
         image_policy="permissive",
         funnel=(
             FunnelStep("20_filter", "images" if fpco else "dialogues", 12, 9, {"too_small": 2, "group_box": 1}),
-            FunnelStep("70_validate", "dialogues", 9, 9, {}),
+            FunnelStep("70_validate", "dialogues", *((8, 8) if fpco else (2, 2)), {}),
         ),
-        strata=(Stratum("single-animal-identity", 3, 3), Stratum("single-animal-location", 3, 2))
+        strata=tuple(Stratum(f"single-animal-{name}", 3, have) for name, have in zip(CLASSES, (3, 3, 2), strict=True))
         if fpco
         else (Stratum("2", 2, 2),),
         statistics=(("contexts | all", 5),),
-        writer="template" if fpco else "",
+        writer=WRITERS["template" if fpco else ""],
         groundset_version="0.1.0",
         libraries={"pyarrow": "26.0.1", "numpy": "2.0"},
     )
     return replace(facts, **changes)
+
+
+def manifest_of(facts: Facts) -> dict[str, Any]:
+    """The manifest that such facts come from: the demo's, but with people to decide, and what the facts say."""
+    demo = tomllib.loads((manifest_dir() / "demo" / f"{facts.benchmark}.toml").read_text(encoding="utf-8"))
+    told = asdict(facts)
+    sources = [{key: source[key] for key in source if key != "images"} for source in told["sources"]]
+    return {
+        **demo,
+        **{key: told[key] for key in ("name", "version")},
+        "source_root": {"kind": "folder"},
+        "sources": [{**demo["sources"][0], **source} for source in sources],
+        "images": {**demo["images"], "policy": facts.image_policy},
+        "decisions": {"screening": "people", "review": "people", "files": ["decisions.jsonl"]},
+        "card": json.loads(json.dumps({key: told[key] for key in demo["card"]})),
+    }
+
+
+DIGESTS = {
+    "imported": {"10_import/images.parquet": "0" * 64},
+    "decisions": {"60_review/decisions.jsonl": "1" * 64},
+}
 
 
 def questions(true: str, false: str) -> list[dict[str, Any]]:
@@ -236,8 +261,9 @@ def fpco_material(folder: Path, policy: str = "permissive", **changes: Any) -> M
             variant |= {"variant_id": f"{dialogue_id}-{set_name}", "set": set_name}
             variant |= {"modified_target_description": false, "questions": questions("the brown dog", false)}
             variants.append(variant)
+    facts = facts_of("fpco-dialog", image_policy=policy, **{"further_configs": ("variants",), **changes})
     return Material(
-        facts=facts_of("fpco-dialog", image_policy=policy, **{"further_configs": ("variants",), **changes}),
+        facts=facts,
         tables={
             "dialogues": rows_table("fpco_dialogue", dialogues),
             "turns": rows_table("fpco_turn", turns),
@@ -247,8 +273,8 @@ def fpco_material(folder: Path, policy: str = "permissive", **changes: Any) -> M
         paths=paths,
         source_images=images,
         photographs=photographs,
-        manifest={"benchmark": "fpco-dialog", "images": {"policy": policy}},
-        digests={"tables": {"coco-test": "0" * 64}},
+        manifest=manifest_of(facts),
+        digests=DIGESTS,
     )
 
 
@@ -310,8 +336,9 @@ def candvg_material(folder: Path, policy: str = "permissive", **changes: Any) ->
                 }
                 for number, name in enumerate(names)
             ]
+    facts = facts_of("candvg", image_policy=policy, **changes)
     return Material(
-        facts=facts_of("candvg", image_policy=policy, **changes),
+        facts=facts,
         tables={
             "samples": rows_table("candvg_sample", samples[::-1]),
             "dialogues": rows_table("candvg_dialogue", dialogues),
@@ -321,8 +348,8 @@ def candvg_material(folder: Path, policy: str = "permissive", **changes: Any) ->
         paths=paths,
         source_images=images,
         photographs=photographs,
-        manifest={"benchmark": "candvg", "images": {"policy": policy}},
-        digests={},
+        manifest=manifest_of(facts),
+        digests=DIGESTS,
     )
 
 

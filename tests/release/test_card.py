@@ -82,7 +82,7 @@ def test_example_is_a_real_row(fpco, candvg) -> None:
 def test_funnel_and_strata_tell_what_falls_short(fpco) -> None:
     page = card_of(fpco)
     assert "| 20_filter | images | 12 | 9 | 3 | fit for the benchmark by rule | group_box 1; too_small 2 |" in page
-    assert "1 of 2 strata fall short of what was wanted; in all there are 5 of 6." in page
+    assert "1 of 3 strata fall short of what was wanted; in all there are 8 of 9." in page
     assert "In 3 of 8 rows of `dialogues` the column `image` is null" in page
 
 

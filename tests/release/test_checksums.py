@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,11 @@ def test_sums_are_sorted_by_path_and_leave_the_hubs_files_out(folder: Path) -> N
     assert checksum_problems(folder) == []
 
 
+def relist(folder: Path, change: Callable[[list[bytes]], list[bytes]]) -> None:
+    lines = change((folder / CHECKSUMS).read_bytes().splitlines())
+    (folder / CHECKSUMS).write_bytes(b"".join(line + b"\n" for line in lines))
+
+
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
@@ -38,6 +44,12 @@ def test_sums_are_sorted_by_path_and_leave_the_hubs_files_out(folder: Path) -> N
         (lambda f: (f / CHECKSUMS).unlink(), "SHA256SUMS: it cannot be read"),
         (lambda f: (f / CHECKSUMS).write_bytes(b"\xff\n"), "SHA256SUMS line 1: the line is not a sha256"),
         (lambda f: (f / CHECKSUMS).write_text((f / CHECKSUMS).read_text() * 2), "line 3: a.txt is listed twice"),
+        (lambda f: relist(f, lambda lines: lines[::-1]), "SHA256SUMS: it is not sorted by path"),
+        (lambda f: relist(f, lambda lines: [line + b"\r" for line in lines]), "SHA256SUMS: it is not sorted by path"),
+        (
+            lambda f: (f / CHECKSUMS).rename(f.parent / "s") and (f / CHECKSUMS).symlink_to(f.parent / "s"),
+            "it is a link",
+        ),
         (lambda f: (f / CHECKSUMS).write_text("0" * 64 + "  ../x\n"), "../x: SHA256SUMS lists the file, but"),
     ],
 )

@@ -20,6 +20,7 @@ from PIL import Image
 from groundset.release.checksums import CHECKSUMS, checksums, listed_files
 from groundset.release.croissant import CROISSANT
 from groundset.release.facts import Withdrawn
+from groundset.release.parquet import rows_per_group, shard_writer
 from groundset.release.verify import verify
 from groundset.schema_types import arrow_schema
 
@@ -30,6 +31,14 @@ def shard(folder: Path, config: str) -> Path:
     return next((folder / "data" / config).glob("*.parquet"))
 
 
+def write_shard(path: Path, table: pa.Table) -> None:
+    """Writes a shard as a release has it."""
+    size = rows_per_group(table.schema)
+    with shard_writer(path, table.schema) as writer:
+        for start in range(0, max(1, table.num_rows), size):
+            writer.write_table(table.slice(start, size))
+
+
 def rewrite(config: str, change: Callable[[list[dict[str, Any]]], object]) -> Change:
     """Changes the rows of a config in place, in the columns they have."""
 
@@ -37,7 +46,7 @@ def rewrite(config: str, change: Callable[[list[dict[str, Any]]], object]) -> Ch
         table = pq.read_table(shard(folder, config))
         rows = table.to_pylist()
         change(rows)
-        pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), shard(folder, config))
+        write_shard(shard(folder, config), pa.Table.from_pylist(rows, schema=table.schema))
 
     return apply
 
@@ -157,6 +166,8 @@ FPCO: list[tuple[str, Change, str]] = [
     ("early edit", put("dialogues", "The brown dog!", "questions", 0, "modified"), "so it has to equal content"),
     ("no description", put("dialogues", "What?", "questions", 5, "content"), "it lacks the target description"),
     ("no false one", put("dialogues", "What?", "questions", 5, "modified"), "it lacks the modified target description"),
+    ("more than the edit", put("dialogues", "So, question 6: what about the black dog?", "questions", 5, "modified"),
+     "dialogues coco-101-animal-identity $.questions: sentence_changed: "),
     ("box outside", put("dialogues", [1.0, 1.0, 66.0, 9.0], "target_bbox_xyxy_px"), "leaves the photograph of 64 x 48"),
     ("box turned", put("dialogues", [9.0, 1.0, 5.0, 9.0], "target_bbox_xyxy_px"), "has no area"),
     ("box NaN", put("dialogues", float("nan"), "target_bbox_xyxy_px", 0), "not a finite number"),
@@ -169,6 +180,8 @@ FPCO: list[tuple[str, Change, str]] = [
     ("row lost", rewrite("dialogues", lambda r: r.pop()), "the card says 8 rows, the files hold 7"),
     ("row lost, its turns", rewrite("dialogues", lambda r: r.pop()), "the config dialogues has no dialogue coco-108"),
     ("spare photograph", rewrite("images", lambda r: r.append({**r[-1], "image_id": "coco-109"})), "no row uses this"),
+    ("no dialogue", rewrite("dialogues", lambda r: r.clear()), "dialogues: it has no rows"),
+    ("no photograph", rewrite("images", lambda r: r.clear()), "images: it has no rows"),
     ("unsorted", rewrite("dialogues", lambda r: r.reverse()), "the rows are not sorted by dialogue_id"),
     ("two cells", put("dialogues", "coco-102", "image_id"), "one photograph serves 2 cells"),
     ("turn lost", rewrite("turns", lambda r: r.pop(3)), "no row has turn 4"),
@@ -199,7 +212,9 @@ FPCO: list[tuple[str, Change, str]] = [
     ("photograph lost", put("dialogues", None, "image", row=3), "the photograph is missing, and the config images"),
     ("bytes lost", put("dialogues", None, "image", "bytes", row=3), "the photograph is missing, and the config images"),
     ("smuggled", put("dialogues", {"bytes": b"x", "path": "x.jpg"}, "image"), "is only referenced"),
-    ("local path", put("dialogues", "/home/me/x.jpg", "image", "path", row=3), "is not a plain file name"),
+    ("local path", put("dialogues", "/home/me/x.jpg", "image", "path", row=3), "is not the image_id with a suffix"),
+    ("other path", put("dialogues", "x.jpg", "image", "path", row=3), "'x.jpg' is not the image_id with a suffix"),
+    ("path alone", put("dialogues", {"bytes": None, "path": "x.jpg"}, "image"), "is only referenced"),
     ("embedded NC", put("images", True, "embedded"), "under CC-BY-NC-SA-2.0 may not be embedded"),
     ("referenced BY", put("images", False, "embedded", row=3), "under CC-BY-2.0 has to be embedded"),
     ("title on the card", text("README.md", "# FPCO-Dialog, small", "# FPCO-Dialog, big"), "big', the rows"),
@@ -215,6 +230,12 @@ FPCO: list[tuple[str, Change, str]] = [
     ("croissant's hash", text("croissant.json", '"sha256": "', '"sha256": "0'), "it gives the sha256 0"),
     ("other policy", stated(image_policy="non-commercial"), "under CC-BY-NC-2.0 has to be embedded"),
     ("no policy", stated(image_policy="all"), "'all' is no image policy"),
+    ("title of a photograph", put("images", "Other", "title"), """columns make it '"Other", photographer per"""),
+    ("page of a photograph", put("images", "https://example.org/x", "landing_url"), "make it 'photographer per Flickr"),
+    ("page lost", put("images", None, "landing_url"), "images coco-101 $.landing_url: it is missing, and without it"),
+    ("cropped", put("images", "cropped", "changes"), "$.changes: 'cropped', but a release changes no photograph"),
+    ("other number", put("images", "9", "source_image_id"), "$.source_image_id: '9' is not the one in the image_id"),
+    ("other source", put("images", "openimages", "source"), "'openimages', but coco-test is of the kind coco"),
     ("unknown licence", put("images", "CC-BY-9.9", "licence"), "unknown licence of a photograph: 'CC-BY-9.9'"),
     ("licence changed", put("images", "CC-BY-2.0", "licence"), "README.md CC-BY-2.0: the licence table says"),
     ("licence address", put("images", "http://x", "licence_url"), "is not the address of CC-BY-NC-SA-2.0"),
@@ -269,11 +290,20 @@ FPCO: list[tuple[str, Change, str]] = [
      "test-00000-of-00001.parquet: it cannot be read as Parquet"),
     ("shard lost", second_shard_renamed, "test-00001-of-00002.parquet: the shard is missing"),
     ("strange shard", write("data/turns/train.parquet", b"x"), "train.parquet: no shard has this name"),
+    ("strange file", write("notes.txt", b"mine"), "notes.txt: a release has nothing of this name"),
+    ("strange script", write("fpco.py", b""), "fpco.py: a release has nothing of this name"),
+    ("strange folder", lambda f: (f / "more").mkdir(), "more: a release has nothing of this name"),
+    ("list in another form", text("ATTRIBUTION.csv", "coco-101", '"coco-101"'), "ATTRIBUTION.csv line 2: it says"),
+    ("list of other line ends", lambda f: write("ATTRIBUTION.csv", (f / "ATTRIBUTION.csv").read_bytes()
+     .replace(b"\n", b"\r\n"))(f), "ATTRIBUTION.csv: its line ends are not those of the release"),
+    ("unknown key", record(mood="fine"), "manifest.json $.mood: a release has None there, not 'fine'"),
     ("strange config", lambda f: (f / "data" / "more").mkdir(), "data/more: no config has this name"),
     ("no data", lambda f: shutil.rmtree(f / "data"), "data/turns/test-00000-of-00001.parquet: the shard is missing"),
 ]  # fmt: skip
 
 CANDVG: list[tuple[str, Change, str]] = [
+    ("author", put("images", "Me", "author"), """the other columns make it '"Three | boys, "on" a hill" by Me"""),
+    ("no author", put("images", None, "author"), "images invig-1a $.author: it is missing, and without it the credit"),
     ("sample type", put("samples", "CVG", "sample_type"), "2 candidates make it CSVG, not CVG"),
     ("candidate added", rewrite("samples", lambda r: r[2]["candidates"].append(r[1]["candidates"][0])), "make it CSVG"),
     ("candidate swapped", put("samples", "b2", "candidates", 0, "object_id"), "b1, b2: not the dialogue's candidates"),

@@ -36,6 +36,10 @@ ATTRIBUTION_COLUMNS = (
 )
 
 
+# bytes are never re-encoded or turned
+CHANGES = "none"
+
+
 @dataclass(frozen=True)
 class SourceRights:
     """Whose a source's annotations and dialogues are.

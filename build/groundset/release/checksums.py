@@ -14,6 +14,19 @@ from groundset.errors import Problem
 CHECKSUMS = "SHA256SUMS"
 # what git and the Hub's client put into a copy of the repository
 NOT_OURS = (".git", ".gitattributes", ".cache")
+# what a release has at its top
+PARTS = (
+    "README.md",
+    "LICENSE.md",
+    "ATTRIBUTION.csv",
+    "manifest.json",
+    "croissant.json",
+    CHECKSUMS,
+    "data",
+    "schemas",
+    "figures",
+    "LICENSES",
+)
 
 
 def _digest(path: Path) -> str:
@@ -63,6 +76,10 @@ def checksum_problems(folder: Path) -> list[Problem]:
         stated, problems = _stated(folder)
     except OSError as error:
         return [Problem(CHECKSUMS, "", "", f"it cannot be read: {error.strerror}")]
+    if (folder / CHECKSUMS).is_symlink():
+        problems.append(Problem(CHECKSUMS, "", "", "it is a link, not a file"))
+    if not problems and (folder / CHECKSUMS).read_bytes() != listing(stated).encode():
+        problems.append(Problem(CHECKSUMS, "", "", "it is not sorted by path, or its line ends are not line feeds"))
     present = listed_files(folder)
     hint = "get the release again, or write a new one"
     problems += [

@@ -7,10 +7,17 @@ from __future__ import annotations
 import importlib.metadata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 BENCHMARKS = ("candvg", "fpco-dialog")
 LIBRARIES = ("pyarrow", "pillow", "numpy", "scipy", "msgspec")
 SPLIT = "test"
+# what wrote the questions, in words, by the kind of the manifest's writer; a language model is named by its run
+WRITERS = {
+    "": "",
+    "template": "groundset's template writer, a small grammar over label, place and measured colour",
+    "published": "whoever made the published set; its records do not tell",
+}
 
 
 @dataclass(frozen=True)
@@ -211,6 +218,19 @@ def configs_of(facts: Facts) -> tuple[Config, ...]:
     """The configs of a release in order, the default first."""
     known = CONFIGS[facts.benchmark]
     return tuple(config for config in known if not config.optional or config.name in facts.further_configs)
+
+
+def simulated(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a build by this manifest generates instead of collecting it, a sentence each."""
+    told = []
+    if manifest["source_root"]["kind"] == "miniworld":
+        told.append("The pictures and their annotations were drawn by groundset; no photograph is in this release.")
+    if manifest["decisions"]["screening"] == "simulated":
+        told.append("The screening decisions were simulated; no person has looked at the items.")
+    if manifest["decisions"]["review"] == "simulated":
+        what = "points" if manifest["benchmark"] == "candvg" else "decisions on the dialogues"
+        told.append(f"The {what} were simulated; no person has made them.")
+    return tuple(told)
 
 
 def library_versions() -> dict[str, str]:

@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from groundset.candvg.strata import bin_name
 from groundset.errors import Problem
-from groundset.fpco.variants import same_words, variant_id
+from groundset.fpco.checks import check
+from groundset.fpco.variants import read, same_words, variant_id
 from groundset.release.facts import CONFIGS, Config
 from groundset.sources.fpco_record import PUBLISHED_PREFIX, cell_of
 
@@ -115,6 +116,14 @@ def _fpco_dialogue(row: Row, image: Row | None) -> Iterator[tuple[str, str]]:
 
 
 def _fpco_questions(row: Row) -> Iterator[tuple[str, str]]:
+    """What is wrong with the questions of a dialogue or a variant; where nothing is, what the hard checks say."""
+    faults = list(_question_faults(row))
+    yield from faults or (
+        ("$.questions", f"{verdict.rule}: {verdict.detail}") for verdict in check(read(row)) if verdict.hard
+    )
+
+
+def _question_faults(row: Row) -> Iterator[tuple[str, str]]:
     if [question["id"] for question in row["questions"]] != list(range(1, QUESTIONS + 1)):
         yield "$.questions", f"the questions are not numbered 1 to {QUESTIONS}"
     for place, question in enumerate(row["questions"]):
@@ -170,7 +179,7 @@ def _variants_alike(rows: Rows) -> list[Problem]:
 
 
 def _of_dialogue(
-    config: str, rows: Rows, check: Callable[[Row, Row], Iterator[tuple[str, str]]], key: str
+    config: str, rows: Rows, faults: Callable[[Row, Row], Iterator[tuple[str, str]]], key: str
 ) -> list[Problem]:
     dialogues = {row["dialogue_id"]: row for row in rows["dialogues"]}
     problems = []
@@ -180,16 +189,16 @@ def _of_dialogue(
             message = f"the config dialogues has no dialogue {row['dialogue_id']}"
             problems.append(Problem(config, row[key], "$.dialogue_id", message))
             continue
-        problems += [Problem(config, row[key], path, message) for path, message in check(row, dialogue)]
+        problems += [Problem(config, row[key], path, message) for path, message in faults(row, dialogue)]
     return problems
 
 
-def _each(config: str, rows: Rows, check: Callable[[Row, Row | None], Iterator[tuple[str, str]]]) -> list[Problem]:
+def _each(config: str, rows: Rows, faults: Callable[[Row, Row | None], Iterator[tuple[str, str]]]) -> list[Problem]:
     images = {row["image_id"]: row for row in rows["images"]}
     return [
         Problem(config, row["dialogue_id"], path, message)
         for row in rows[config]
-        for path, message in check(row, images.get(row["image_id"]))
+        for path, message in faults(row, images.get(row["image_id"]))
     ]
 
 

@@ -15,7 +15,7 @@ from groundset.errors import DataError, Problem, UsageError
 from groundset.files import sha256_bytes
 from groundset.licences import Licence, by_address, by_spdx, credit_line, may_embed
 from groundset.paths import schema_dir
-from groundset.release.attribution import Rights, SourceRights, attribution_csv, licence_page, licence_texts
+from groundset.release.attribution import CHANGES, Rights, SourceRights, attribution_csv, licence_page, licence_texts
 from groundset.release.card import card
 from groundset.release.checksums import CHECKSUMS, file_digests, listing
 from groundset.release.croissant import CROISSANT, File, croissant
@@ -25,8 +25,6 @@ from groundset.release.parquet import IMAGE_COLUMN, Embedded, Size, write_config
 from groundset.release.record import ReleaseRecord, TableRecord, encode
 from groundset.schema import table_problems
 from groundset.schema_types import arrow_schema
-
-CHANGES = "none"
 
 
 def _licence(image: Mapping[str, Any]) -> Licence | None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from groundset import __version__
 from groundset.errors import Problem
-from groundset.release.attribution import count_licences, licence_page
+from groundset.release.attribution import attribution_csv, count_licences, licence_page
 from groundset.release.card import card
 from groundset.release.croissant import CROISSANT, File, croissant, stated_licences
 from groundset.release.facts import configs_of
@@ -102,7 +102,10 @@ def page_problems(
     problems: list[Problem] = []
     if facts.groundset_version != __version__:
         return problems
-    expected = {"LICENSE.md": licence_page(facts.title, record.rights, images, facts.image_policy)}
+    expected = {
+        "LICENSE.md": licence_page(facts.title, record.rights, images, facts.image_policy),
+        "ATTRIBUTION.csv": attribution_csv(images),
+    }
     if set(tables) == {config.name for config in configs_of(facts)}:
         sizes = {config.name: config_size(folder, config) for config in configs_of(facts)}
         drawn = figures(facts, tables, images)
@@ -123,25 +126,3 @@ def page_problems(
         if not wrong and (problem := _line_problem(name, text, right)):
             problems.append(problem)
     return problems
-
-
-def _inner(manifest: Mapping[str, Any], section: str, key: str, default: Any) -> Any:
-    found = manifest.get(section)
-    return found.get(key, default) if isinstance(found, Mapping) else default
-
-
-def record_problems(record: ReleaseRecord) -> list[Problem]:
-    """Where the facts in manifest.json contradict the manifest in it."""
-    facts, inner = record.facts, record.manifest
-    told: dict[str, tuple[Any, Any]] = {
-        "name": (facts.name, inner.get("name", facts.name)),
-        "version": (facts.version, inner.get("version", facts.version)),
-        "image_policy": (facts.image_policy, _inner(inner, "images", "policy", facts.image_policy)),
-    }
-    for key in ("title", "summary", "texts_licence", "annotators", "annotator_pay", "citation", "published", "url"):
-        told[key] = getattr(facts, key), _inner(inner, "card", key, getattr(facts, key))
-    return [
-        Problem("manifest.json", "", f"$.facts.{key}", f"{outer!r}, but the manifest in it says {within!r}")
-        for key, (outer, within) in told.items()
-        if outer != within
-    ]

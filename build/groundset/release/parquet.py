@@ -22,6 +22,8 @@ from groundset.release.facts import SPLIT, Config
 from groundset.schema_types import IMAGE_TYPE, arrow_schema
 
 IMAGE_COLUMN = "image"
+# the leaf that holds their bytes
+PHOTOGRAPHS = f"{IMAGE_COLUMN}.bytes"
 IMAGE_ROWS_PER_GROUP = 10
 ROWS_PER_GROUP = 10_000
 ROWS_PER_SHARD = 1_000_000
@@ -102,17 +104,22 @@ def _leaves(name: str, kind: pa.DataType) -> Iterator[str]:
         yield name
 
 
-def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+def rows_per_group(schema: pa.Schema) -> int:
+    """How many rows a row group of a shard with these columns holds; only the last may hold fewer."""
+    return IMAGE_ROWS_PER_GROUP if IMAGE_COLUMN in schema.names else ROWS_PER_GROUP
+
+
+def shard_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    """What writes one shard; whoever writes gives it `rows_per_group` rows at a time."""
     leaves = [leaf for field in schema for leaf in _leaves(field.name, field.type)]
-    plain = f"{IMAGE_COLUMN}.bytes"
     return pq.ParquetWriter(
         path,
         schema,
         version="2.6",
         data_page_version="1.0",
-        compression={leaf: "NONE" if leaf == plain else "ZSTD" for leaf in leaves},
-        use_dictionary=[leaf for leaf in leaves if leaf != plain],
-        write_statistics=[leaf for leaf in leaves if leaf != plain],
+        compression={leaf: "NONE" if leaf == PHOTOGRAPHS else "ZSTD" for leaf in leaves},
+        use_dictionary=[leaf for leaf in leaves if leaf != PHOTOGRAPHS],
+        write_statistics=[leaf for leaf in leaves if leaf != PHOTOGRAPHS],
         write_page_index=True,
     )
 
@@ -176,13 +183,13 @@ def write_config(folder: Path, config: Config, table: pa.Table, embedded: Mappin
         ids = rows.column("image_id").to_pylist()
         weights = [embedded[image_id].bytes if image_id in embedded else 0 for image_id in ids]
     bounds = shard_bounds(weights, ROWS_PER_SHARD, IMAGE_BYTES_PER_SHARD)
-    group = IMAGE_ROWS_PER_GROUP if has_image else ROWS_PER_GROUP
+    group = rows_per_group(schema)
     target = folder / "data" / config.name
     target.mkdir(parents=True, exist_ok=True)
     problems: list[Problem] = []
     for number, (start, stop) in enumerate(bounds):
         path = target / shard_name(number, len(bounds))
-        with _writer(path, schema) as writer:
+        with shard_writer(path, schema) as writer:
             for first in range(start, stop, group):
                 piece = rows.slice(first, min(group, stop - first))
                 if has_image:
@@ -208,7 +215,7 @@ def fill_photographs(source: Path, target: Path, found: Mapping[str, Embedded]) 
     shard = pq.ParquetFile(source)
     schema = shard.schema_arrow
     problems: list[Problem] = []
-    with _writer(target, schema) as writer:
+    with shard_writer(target, schema) as writer:
         for number in range(shard.num_row_groups):
             group = shard.read_row_group(number)
             filled = _with_photographs(group, schema, found, problems)

@@ -8,7 +8,7 @@ import csv
 import hashlib
 import io
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,10 @@ import pyarrow as pa
 from PIL import Image
 
 from groundset.errors import Problem
-from groundset.licences import POLICIES, by_spdx, may_embed, text
+from groundset.licences import POLICIES, by_spdx, credit_line, may_embed, text
 from groundset.release.attribution import (
     ATTRIBUTION_COLUMNS,
+    CHANGES,
     Rights,
     attribution_rows,
     count_licences,
@@ -30,8 +31,31 @@ from groundset.release.parquet import read_photographs
 Row = Mapping[str, Any]
 
 
-def image_row_problems(images: pa.Table, policy: str) -> list[Problem]:
-    """Photographs under an unknown licence, without credit, or embedded against the policy of manifest.json."""
+def _credit_faults(row: Row, *, drawn: bool) -> Iterator[tuple[str, str]]:
+    if not row["credit"].strip():
+        yield "$.credit", "the credit is missing"
+        return
+    right = credit_line(row["source"], row["title"], row["author"], row["landing_url"], row["licence"], drawn=drawn)
+    if right is None:
+        lacking = "landing_url" if row["source"] == "coco" or not row["landing_url"] else "author"
+        yield f"$.{lacking}", "it is missing, and without it the credit does not suffice"
+    elif row["credit"] != right:
+        yield "$.credit", f"it is {row['credit']!r}, the other columns make it {right!r}"
+    if row["changes"] != CHANGES:
+        yield "$.changes", f"{row['changes']!r}, but a release changes no photograph: {CHANGES!r}"
+    # InViG's photographs are named after their files
+    if row["source"] != "invig" and row["image_id"] != f"{row['source']}-{row['source_image_id']}":
+        yield "$.source_image_id", f"{row['source_image_id']!r} is not the one in the image_id"
+
+
+def image_row_problems(images: pa.Table, policy: str, *, drawn: bool = False) -> list[Problem]:
+    """Photographs under an unknown licence, without credit, or embedded against the policy of manifest.json.
+
+    Args:
+        images: Table of `schemas/release_image`.
+        policy: Image policy.
+        drawn: Whether groundset itself drew the pictures.
+    """
     problems = []
     for row in images.to_pylist():
         name, licence = row["image_id"], by_spdx(row["licence"])
@@ -43,8 +67,7 @@ def image_row_problems(images: pa.Table, policy: str) -> list[Problem]:
         if row["licence_url"] != licence.address:
             message = f"{row['licence_url']!r} is not the address of {licence.spdx}: {licence.address}"
             problems.append(Problem("images", name, "$.licence_url", message))
-        if not row["credit"].strip():
-            problems.append(Problem("images", name, "$.credit", "the credit is missing"))
+        problems += [Problem("images", name, path, message) for path, message in _credit_faults(row, drawn=drawn)]
         if policy in POLICIES and row["embedded"] != may_embed(licence.spdx, policy):
             word = "may not be" if row["embedded"] else "has to be"
             message = f"a photograph under {licence.spdx} {word} embedded under the image policy {policy}"
@@ -130,7 +153,9 @@ def _text_problems(folder: Path, rights: Rights, images: pa.Table) -> list[Probl
     return problems
 
 
-def rights_problems(folder: Path, rights: Rights, images: pa.Table, policy: str) -> list[Problem]:
+def rights_problems(
+    folder: Path, rights: Rights, images: pa.Table, policy: str, *, drawn: bool = False
+) -> list[Problem]:
     """Where the rows, the card, LICENSE.md, LICENSES/ and ATTRIBUTION.csv differ on licences and credit.
 
     Args:
@@ -138,8 +163,9 @@ def rights_problems(folder: Path, rights: Rights, images: pa.Table, policy: str)
         rights: The rights that manifest.json states.
         images: Rows of the config `images`, which keep their schema.
         policy: Image policy that manifest.json states.
+        drawn: Whether groundset itself drew the pictures.
     """
-    problems = image_row_problems(images, policy)
+    problems = image_row_problems(images, policy, drawn=drawn)
     problems += _count_problems(folder, images)
     problems += _attribution_problems(folder, images)
     return problems + _text_problems(folder, rights, images)
@@ -160,14 +186,13 @@ def _decoding_problem(content: bytes, row: Row) -> str:
 
 
 def _photograph_problem(cell: Mapping[str, Any] | None, row: Row, decoded: dict[str, str]) -> str:
-    content = cell["bytes"] if cell else None
-    if content is None:
-        return "the photograph is missing, and the config images says that it is embedded" if row["embedded"] else ""
     if not row["embedded"]:
-        return "the row carries a photograph that the config images says is only referenced"
-    path = cell["path"] if cell else None
-    if not path or "/" in path or "\\" in path:
-        return f"its path {path!r} is not a plain file name"
+        return "" if cell is None else "the row carries a photograph that the config images says is only referenced"
+    if cell is None or cell["bytes"] is None:
+        return "the photograph is missing, and the config images says that it is embedded"
+    content, path = cell["bytes"], cell["path"]
+    if not path or "/" in path or "\\" in path or path.rpartition(".")[0] != row["image_id"]:
+        return f"its path {path!r} is not the image_id with a suffix"
     digest = hashlib.sha256(content).hexdigest()
     if len(content) != row["bytes"] or digest != row["sha256"]:
         return "the photograph's bytes are not those that the config images names"

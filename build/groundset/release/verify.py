@@ -4,46 +4,45 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from groundset.errors import Problem
 from groundset.licences import POLICIES
 from groundset.paths import schema_dir
-from groundset.release.checksums import checksum_problems, file_digests
+from groundset.release.checksums import NOT_OURS, PARTS, checksum_problems, file_digests
 from groundset.release.facts import CONFIGS, SPLIT, WITH_IMAGE, Config, configs_of
 from groundset.release.front_matter import read_front_matter
 from groundset.release.invariants import candvg_problems, fpco_problems, image_problems, key_problems
 from groundset.release.loading import loading_problems
-from groundset.release.pages import croissant_problems, page_problems, record_problems
-from groundset.release.parquet import IMAGE_COLUMN, read_rows, shard_name, shard_paths
+from groundset.release.pages import croissant_problems, page_problems
+from groundset.release.parquet import IMAGE_COLUMN, read_rows, shard_paths
 from groundset.release.record import FORMAT, ReleaseRecord, decode
+from groundset.release.record_checks import form_problems, is_drawn, record_problems, row_problems
 from groundset.release.rights import photograph_problems, rights_problems
+from groundset.release.shards import chunk_problems, layout_problems, name_problems
 from groundset.schema import table_problems
-from groundset.schema_types import IMAGE_TYPE, arrow_schema
-from groundset.withdrawals import REASONS
+from groundset.schema_types import arrow_schema
 
 _INVARIANTS: Mapping[str, Callable[[Mapping[str, list[Mapping[str, Any]]]], list[Problem]]] = {
     "candvg": candvg_problems,
     "fpco-dialog": fpco_problems,
 }
-_SHARD = re.compile(r"-of-([0-9]{5})\.parquet$")
 
 
 def _record(folder: Path) -> tuple[ReleaseRecord | None, list[Problem]]:
     file = "manifest.json"
     try:
-        record = decode((folder / file).read_bytes())
+        content = (folder / file).read_bytes()
+        record = decode(content)
     except OSError as error:
         return None, [Problem(file, "", "", f"it cannot be read: {error.strerror}")]
     except ValueError as error:
         return None, [Problem(file, "", "", f"it is not what a release's manifest.json is: {error}")]
-    problems = []
+    problems = form_problems(content, record)
     if record.format != FORMAT:
         problems.append(Problem(file, "", "$.format", f"form {record.format} is not known", "use a newer groundset"))
     if record.facts.image_policy not in POLICIES:
@@ -59,51 +58,26 @@ def _record(folder: Path) -> tuple[ReleaseRecord | None, list[Problem]]:
     return record, problems
 
 
-def _shard_problems(folder: Path, config: Config) -> list[Problem]:
-    place = f"data/{config.name}"
-    names = {path.name for path in (folder / place).glob("*")}
-    count = max((int(match[1]) for name in names if (match := _SHARD.search(name))), default=1)
-    expected = {shard_name(number, count) for number in range(count)}
-    problems = [Problem(f"{place}/{name}", "", "", "the shard is missing") for name in expected - names]
-    return problems + [Problem(f"{place}/{name}", "", "", "no shard has this name") for name in names - expected]
-
-
-def _type_problems(folder: Path, config: Config, path: Path) -> list[Problem]:
-    file = path.relative_to(folder).as_posix()
-    schema = pq.read_schema(path)
-    problems = []
-    if b"huggingface" in (schema.metadata or {}):
-        problems.append(Problem(file, "", "", "it carries huggingface metadata, which older datasets cannot read"))
-    expected = arrow_schema(config.schema)
-    if IMAGE_COLUMN not in expected.names:
-        return problems
-    if IMAGE_COLUMN not in schema.names:
-        problems.append(Problem(file, "", f"$.{IMAGE_COLUMN}", "the column is missing"))
-    elif schema.field(IMAGE_COLUMN).type != IMAGE_TYPE:
-        message = f"the column is {schema.field(IMAGE_COLUMN).type}, not {IMAGE_TYPE}"
-        problems.append(Problem(file, "", f"$.{IMAGE_COLUMN}", message))
-    return problems
-
-
 def _read(folder: Path, config: Config) -> tuple[pa.Table | None, list[Problem]]:
     """The rows without photographs, or None if one of them breaks its schema, and all that is wrong with them."""
-    problems = _shard_problems(folder, config)
+    problems = name_problems(folder, config)
     tables, broken = [], []
     for path in shard_paths(folder, config.name):
         file = path.relative_to(folder).as_posix()
         try:
-            broken += _type_problems(folder, config, path)
+            problems += layout_problems(folder, config, path)
             tables.append(read_rows(path))
         except (pa.ArrowException, OSError, ValueError) as error:
             broken.append(Problem(file, "", "", f"it cannot be read as Parquet: {' '.join(str(error).split())}"))
             continue
         without = {IMAGE_COLUMN} & set(arrow_schema(config.schema).names)
-        found = table_problems(config.schema, tables[-1], file, config.key[0], without)
-        broken += found
+        broken += table_problems(config.schema, tables[-1], file, config.key[0], without)
     if broken or not tables:
         return None, problems + broken
     table = pa.concat_tables(tables)
     broken = key_problems(config, table)
+    if not table.num_rows:
+        broken.append(Problem(config.name, "", "", "it has no rows"))
     return (None if broken else table), problems + broken
 
 
@@ -139,38 +113,6 @@ def _front_matter_problems(folder: Path, record: ReleaseRecord, rows: Mapping[st
     return problems
 
 
-def _record_problems(record: ReleaseRecord, rows: Mapping[str, int], images: pa.Table | None) -> list[Problem]:
-    file = "manifest.json"
-    problems = []
-    expected = {config.name: config.schema for config in configs_of(record.facts)}
-    stated = {name: table.schema for name, table in record.tables.items()}
-    if stated != expected:
-        problems.append(Problem(file, "", "$.tables", f"the tables are {stated}, not {expected}"))
-    for name, table in sorted(record.tables.items()):
-        if name in rows and table.rows != rows[name]:
-            message = f"it says {table.rows} rows, the files hold {rows[name]}"
-            problems.append(Problem(file, name, "$.tables", message))
-    if images is not None:
-        digests = dict(zip(images["image_id"].to_pylist(), images["sha256"].to_pylist(), strict=True))
-        if record.digests.get("photographs") != digests:
-            message = "the digests of photographs are not those of the config images"
-            problems.append(Problem(file, "", "$.digests.photographs", message))
-    return problems
-
-
-def _withdrawn_problems(record: ReleaseRecord, images: pa.Table) -> list[Problem]:
-    file, held = "manifest.json", set(images["image_id"].to_pylist())
-    problems = []
-    for place, row in enumerate(record.facts.withdrawn):
-        path = f"$.facts.withdrawn[{place}]"
-        if row.image_id in held:
-            told = "the photograph is withdrawn, and still in the release"
-            problems.append(Problem(file, row.image_id, path, told, "build the release anew"))
-        if row.reason not in REASONS:
-            problems.append(Problem(file, row.image_id, f"{path}.reason", f"it is none of {', '.join(REASONS)}"))
-    return problems
-
-
 def _schema_problems(folder: Path, record: ReleaseRecord) -> list[Problem]:
     problems = []
     expected = {f"{config.schema}.schema.json" for config in configs_of(record.facts)}
@@ -187,6 +129,12 @@ def _schema_problems(folder: Path, record: ReleaseRecord) -> list[Problem]:
             )
     strange = {path.name for path in (folder / "schemas").glob("*")} - expected
     return problems + [Problem(f"schemas/{name}", "", "", "no table has this schema") for name in strange]
+
+
+def _strange_problems(folder: Path) -> list[Problem]:
+    known = {*PARTS, *NOT_OURS}
+    strange = sorted(path.name for path in folder.iterdir() if path.name not in known)
+    return [Problem(name, "", "", "a release has nothing of this name") for name in strange]
 
 
 def _embedded_problems(folder: Path, benchmark: str, images: pa.Table) -> list[Problem]:
@@ -218,7 +166,8 @@ def verify(folder: Path, *, load: bool = True) -> list[Problem]:
 
     Args:
         folder: The release's folder.
-        load: Whether to load every config with datasets as well.
+        load: Whether to do as well what takes a process of its own: to look into the shards' footers, and to load
+            every config with datasets.
     """
     if not folder.is_dir():
         return [Problem(str(folder), "", "", "there is no such folder")]
@@ -237,11 +186,11 @@ def verify(folder: Path, *, load: bool = True) -> list[Problem]:
     rows = {name: table.num_rows for name, table in tables.items()}
     images = tables.get("images")
     problems += _front_matter_problems(folder, record, rows)
-    problems += record_problems(record) + _record_problems(record, rows, images)
-    problems += _schema_problems(folder, record)
+    problems += record_problems(record) + row_problems(record, tables)
+    problems += _schema_problems(folder, record) + _strange_problems(folder)
     if images is not None:
-        problems += rights_problems(folder, record.rights, images, record.facts.image_policy)
-        problems += _withdrawn_problems(record, images)
+        drawn = is_drawn(record)
+        problems += rights_problems(folder, record.rights, images, record.facts.image_policy, drawn=drawn)
         problems += _page_problems(folder, record, tables, images)
         problems += _embedded_problems(folder, record.facts.benchmark, images)
     if len(tables) == len(configs):
@@ -251,5 +200,6 @@ def verify(folder: Path, *, load: bool = True) -> list[Problem]:
     strange = sorted({path.name for path in (folder / "data").glob("*")} - names)
     problems += [Problem(f"data/{name}", "", "", "no config has this name") for name in strange]
     if load:
+        problems += chunk_problems(folder, [path for config in configs for path in shard_paths(folder, config.name)])
         problems += loading_problems(folder, {name: rows.get(name) for name in names})
     return sorted(set(problems))
