@@ -18,10 +18,10 @@ from groundset.asking import ask
 from groundset.fpco import llm_variants, shown
 from groundset.fpco.checks import check
 from groundset.fpco.dialogue import Dialogue
-from groundset.fpco.joins import boxes_px, objects_of, photograph_folders, rows_by
+from groundset.fpco.joins import rows_by
 from groundset.fpco.template_writer import WriterInput, write_variant
 from groundset.fpco.variants import check_variant, chosen, of_variant, read, to_row, variant_id
-from groundset.fpco.writing import read_pixels, writer_input
+from groundset.fpco.writing import read_pixels, scenes
 from groundset.schema_types import arrow_schema
 from groundset.splits import walk
 from groundset.stage import Inputs, Output
@@ -57,15 +57,9 @@ def _kept(rows: Sequence[Row]) -> dict[str, pa.Table]:
 
 
 def _by_template(inputs: Inputs, rows: Sequence[Row], sets: Sequence[str]) -> tuple[list[Dialogue], list[Verdict]]:
-    sizes = rows_by(inputs.tables["40_images/photographs"], "image_id")
-    objects, folders = objects_of(inputs, {row["image_id"] for row in rows}), photograph_folders(inputs)
-    boxes = boxes_px(objects, sizes)
-    jobs = []
-    for row in rows:
-        image_id = row["image_id"]
-        item = {**row, "item_id": row["dialogue_id"].removesuffix(f"-{row['false_class']}")}
-        scene = writer_input(item, item, objects[image_id], boxes[image_id], sizes[image_id])
-        jobs.append((scene, folders[image_id] / sizes[image_id]["path"], read(row)))
+    items = [{**row, "item_id": row["dialogue_id"].removesuffix(f"-{row['false_class']}")} for row in rows]
+    found = zip(scenes(inputs, [(item, item) for item in items]), rows, strict=True)
+    jobs = [(scene, path, read(row)) for (scene, path), row in found]
     written: list[Dialogue] = []
     verdicts: list[Verdict] = []
     for made in walk(lambda job: _all_of(*job, inputs.config["seed"], sets), jobs):

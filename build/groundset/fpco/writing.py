@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,24 @@ def writer_input(row: Row, item: Row, objects: list[Row], boxes: Mapping[str, Bo
     )
 
 
+def scenes(inputs: Inputs, rows: Sequence[tuple[Row, Row]]) -> list[tuple[WriterInput, Path]]:
+    """What the template writer writes each dialogue from, and the file of its photograph.
+
+    Args:
+        inputs: Those of a stage that reads photographs and objects.
+        rows: A row and an item of `writer_input` for each.
+    """
+    sizes = rows_by(inputs.tables["40_images/photographs"], "image_id")
+    objects, folders = objects_of(inputs, {row["image_id"] for row, _ in rows}), photograph_folders(inputs)
+    boxes = boxes_px(objects, sizes)
+    found = []
+    for row, item in rows:
+        image_id = row["image_id"]
+        scene = writer_input(row, item, objects[image_id], boxes[image_id], sizes[image_id])
+        found.append((scene, folders[image_id] / sizes[image_id]["path"]))
+    return found
+
+
 def read_pixels(path: Path) -> NDArray[np.uint8]:
     """A photograph as the template writer takes it: uint8 of shape (height, width, 3), RGB."""
     with Image.open(path) as photograph:
@@ -75,14 +93,7 @@ def generate(inputs: Inputs) -> Output:
         return llm_writing.generate(inputs)
     rows = inputs.tables["45_screen/kept"].to_pylist()
     items = rows_by(inputs.tables["45_screen/items"], "item_id")
-    sizes = rows_by(inputs.tables["40_images/photographs"], "image_id")
-    objects, folders = objects_of(inputs, {row["image_id"] for row in rows}), photograph_folders(inputs)
-    boxes = boxes_px(objects, sizes)
-    jobs = []
-    for row in rows:
-        image_id = row["image_id"]
-        scene = writer_input(row, items[row["item_id"]], objects[image_id], boxes[image_id], sizes[image_id])
-        jobs.append((scene, folders[image_id] / sizes[image_id]["path"]))
+    jobs = scenes(inputs, [(row, items[row["item_id"]]) for row in rows])
     written = walk(lambda job: write(job[0], read_pixels(job[1]), inputs.config["seed"]), jobs)
     drafts: list[Row] = []
     verdicts: list[Verdict] = []
