@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
@@ -62,6 +63,15 @@ def test_a_crash_leaves_the_old_file_or_the_new_one(
     write_atomic(path, b"later")
     assert path.read_bytes() == b"later"
     assert [entry.name for entry in path.parent.iterdir()] == ["receipt.json"]
+
+
+def test_a_full_disk_is_told_with_the_file_that_found_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*/a\.json'"):
+        write_atomic(tmp_path / "a.json", b"new")
 
 
 def test_a_crash_while_bytes_are_written_leaves_the_old_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ import hashlib
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -84,11 +86,21 @@ def sync_tree(folder: Path) -> None:
     sync_folder(folder)
 
 
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Names a file in an error of the system's: of a failed write, as on a full disk, it tells no file."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+
+
 def write_atomic(path: Path, content: bytes) -> None:
     """Writes a file whole or not at all: temporary name, fsync, rename."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.tmp")
-    with temporary.open("wb") as file:
+    with named(path), temporary.open("wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

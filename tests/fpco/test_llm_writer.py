@@ -104,6 +104,51 @@ def test_only_the_last_answer_goes_back() -> None:
     assert "Is it wet?" in str(asked[2].messages[1].parts[0])
 
 
+def test_the_same_answer_to_the_same_faults_is_asked_for_anew_and_not_taken_from_the_journal() -> None:
+    bad, other = questions(q2="Is the dog sitting?"), questions(q3="Is the dog wet?")
+    ask, asked = scripted([bad, bad, bad, other, bad])
+    written = asyncio.run(write_one(ask, target(), replace(RULES, mends=4)))
+    assert written.dialogue is None
+    assert len({(request.messages, request.sample) for request in asked}) == len(asked) == 5
+    assert [request.sample for request in asked] == [0, 0, 100, 200, 0]
+
+
+SPELLED = {
+    "a line break": (f"Is {TRUE}\nwet?", "text_not_plain: turn 3", "U+000A"),
+    "nothing that is printed": (f"Is {TRUE}\x00 wet?", "text_not_plain: turn 3", "U+0000"),
+    "another direction": (f"Is {TRUE} \u202ewet?", "text_not_plain: turn 3", "U+202E"),
+    "two spaces": (f"Is {TRUE}  wet?", "text_not_plain: turn 3", "a space too many"),
+    "a space at the end": (f"Is {TRUE} wet? ", "text_not_plain: turn 3", "a space too many"),
+    "a space that does not break": (f"Is {TRUE} wet?".replace(" dog", "\u00a0dog"), "text_not_plain: turn 3", "U+00A0"),
+    "another hyphen": ("Is the brown dog\u2010on the sofa wet?", "", "turn 3"),
+}
+
+
+@pytest.mark.parametrize("name", SPELLED)
+def test_a_text_that_is_not_plain_goes_back(name: str) -> None:
+    text, rule, told = SPELLED[name]
+    written, _ = write(questions(q3=text), questions(), falsified())
+    assert any(rule in fault and told in fault for fault in written.history[0].faults), written.history[0].faults
+
+
+def test_a_description_has_to_be_in_a_turn_letter_by_letter() -> None:
+    true, false = "the dog\u2019s brown bowl", "the dog\u2019s white bowl"
+    right = questions(true)
+    right["questions"] = [{"id": n, "content": f"Is {true} {what}?"} for n, what in enumerate(WHATS, 1)]
+    straight = {
+        **right,
+        "questions": [{**row, "content": row["content"].replace("\u2019", "'")} for row in right["questions"]],
+    }
+    wrong = falsified(false, q5=f"Is {false} barking?".replace("\u2019", "'"))
+    written, _ = write(straight, right, wrong, falsified(false))
+    assert written.dialogue is not None
+    rules = [[fault.partition(":")[0] for fault in step.faults] for step in written.history]
+    assert rules == [["description_spelled_differently"] * 10, [], ["modified_description_spelled_differently"], []]
+    # a capital at the beginning is none
+    capital = questions(q3=f"{TRUE.capitalize()} is wet, is it not?")
+    assert [fault for fault in write(capital, falsified())[0].history[0].faults if "spelled" in fault] == []
+
+
 def test_an_item_is_set_aside_with_its_history_after_so_many_times() -> None:
     bad = questions(q2="Is the dog sitting?")
     written, asked = write(bad, bad, bad)

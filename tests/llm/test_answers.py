@@ -37,6 +37,7 @@ FINISHES = {
     "empty": ("stop", " \n", None, ""),
     "schema_breaking": ("stop", '{"a": 1}', None, ""),
     "bad_request": ("", None, None, "400: no"),
+    "unreadable": ("unreadable", None, None, "the answer is no JSON"),
 }
 
 

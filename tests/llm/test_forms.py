@@ -91,6 +91,19 @@ def test_what_keeps_the_schema_is_read(questions: Form, server: Any) -> None:
     assert read(f"\n {json.dumps(server.ten('der Hund 🐕'))} \n", questions) == (server.ten("der Hund 🐕"), "")
 
 
+def test_a_whole_number_with_a_point_is_read_as_the_whole_number_that_it_is(questions: Form, server: Any) -> None:
+    value, fault = read(json.dumps(server.ten()).replace('"id": 4', '"id": 4.0'), questions)
+    assert fault == ""
+    assert [type(row["id"]) for row in value["questions"]] == [int] * 10
+
+
+def test_a_fault_is_told_without_the_whole_answer(questions: Form, server: Any) -> None:
+    eleven = {**server.ten(), "questions": [*server.ten()["questions"], {"id": 11, "content": "x" * 10_000}]}
+    _, fault = read(json.dumps(eleven), questions)
+    assert len(fault) < 300
+    assert fault.endswith("has more than 10 items")
+
+
 def test_the_full_schema_sees_what_the_sent_one_cannot(questions: Form, server: Any) -> None:
     nine = {**server.ten(), "questions": server.ten()["questions"][:9]}
     loose = form("questions", questions.sent)

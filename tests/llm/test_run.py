@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import signal
 import socket
@@ -174,8 +175,6 @@ def passing_faults(server: Any) -> dict[str, Any]:
         "200 with other JSON": server.reply(body=b"[1, 2]"),
         "200 without choices": server.reply(body=b"{}"),
         "200 with an error": server.reply(body=b'{"error": {"message": "upstream", "code": 502}}'),
-        "invalid UTF-8": server.reply(body=server.good().to_bytes().replace(b"the dog", b"the d\xf6g")),
-        "half a character": server.reply(body=server.good().to_bytes().replace(b"the dog", b"the d\\ud83dg", 1)),
         "cut before": server.reply(content="", cut="before"),
         "cut within": replace(server.good(), cut="within"),
         "no such encoding": replace(server.good(), headers={"content-encoding": "gzip"}),
@@ -185,7 +184,7 @@ def passing_faults(server: Any) -> dict[str, Any]:
 FAULTS = [
     *("429", "500", "502 with a page", "503", "529", "200 with a page", "200 with nothing", "200 with half a JSON"),
     "200 with a stream of nothing",
-    *("200 with other JSON", "200 without choices", "200 with an error", "invalid UTF-8", "cut before", "cut within"),
+    *("200 with other JSON", "200 without choices", "200 with an error", "cut before", "cut within"),
     *("no such encoding",),
 ]
 
@@ -216,6 +215,41 @@ def test_a_fault_that_stays_leaves_the_item_open_and_the_others_done(
     server.script = lambda question, number, body: server.good()
     assert ask([ask_for("bad"), ask_for("3")], config, journal)["bad"].outcome == "answered"
     assert server.counts["3"] == 1
+
+
+def unreadable_answers(server: Any) -> dict[str, bytes]:
+    whole = server.good().to_bytes()
+    content = json.dumps(server.good().content).encode()
+    return {
+        "bytes that are no UTF-8": whole.replace(b"the dog", b"the d\xf6g"),
+        # the content is JSON in JSON: this escapes a half character of the outer one
+        "half a character": whole.replace(content, b'"the d\\ud83dg"'),
+        "parts in the place of a text": whole.replace(content, b'[{"type": "text", "text": "{}"}]'),
+        "no message": b'{"choices": [{"finish_reason": "stop", "message": null}], "usage": {"prompt_tokens": 11}}',
+        "a number for a reason": whole.replace(b'"stop"', b"3"),
+    }
+
+
+UNREADABLE = (
+    *("bytes that are no UTF-8", "half a character", "parts in the place of a text", "no message"),
+    "a number for a reason",
+)
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_an_answer_that_no_text_can_hold_is_kept_as_such_and_asked_for_again_as_often_as_any(
+    server: Any, ask_for: Any, config: Any, journal: Any, name: str
+) -> None:
+    fault = server.reply(body=unreadable_answers(server)[name])
+    server.script = lambda question, number, body: fault if question == "bad" or number == 1 else server.good()
+    found = ask([ask_for("bad"), ask_for("good")], config, journal)
+    assert (found["bad"].outcome, found["bad"].attempts) == ("unreadable", config.attempts)
+    assert found["bad"].value is None
+    assert found["bad"].detail.startswith("the answer is ")
+    assert (found["good"].outcome, found["good"].attempts) == ("answered", 2)
+    assert ask([ask_for("bad")], config, journal, offline=True)["bad"] == found["bad"]
+    assert server.counts["bad"] == config.attempts
+    assert journal.spent().prompt_tokens >= 11 * config.attempts
 
 
 def test_a_server_that_answers_nobody_stops_the_run(server: Any, ask_for: Any, config: Any, journal: Any) -> None:

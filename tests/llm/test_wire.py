@@ -129,6 +129,12 @@ def test_tokens_of_both_apis(config: Config) -> None:
     assert read(other, FIRST, responses(config))[1] == Usage(3, 4)
 
 
+@pytest.mark.parametrize("usage", ["null", '"many"', "[1]", '{"prompt_tokens": -1}', f'{{"prompt_tokens": {10**30}}}'])
+def test_tokens_that_cannot_be_are_none_and_spoil_no_answer(config: Config, usage: str) -> None:
+    chat = b'{"choices": [], "usage": %b}' % usage.encode()
+    assert read(chat, FIRST, config)[1] == Usage(0, 0)
+
+
 def test_the_responses_api_is_asked_at_its_own_path(server: Any, ask_for: Any, config: Config, journal: Any) -> None:
     answer = {"status": "completed", "model": "served-2", "output": output(json.dumps(server.ten()))}
     server.script = lambda question, number, body: server.reply(body=json.dumps(answer).encode())

@@ -61,7 +61,8 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
     if as_json:
         talk.print_json({"requests": asdict(count), "models": [asdict(row) for row in plan]})
         return
-    note = " (an item that is set aside may give way to another, which is not counted)" if plan else ""
+    least = "the least if every answer is right at once; what is set aside takes less"
+    note = f" ({least}, and may give way to another item, which is not counted)" if plan else ""
     typer.echo(f"{count} requests are still to be paid{note}")
     for line in llm_plan.told(plan):
         typer.echo(line)

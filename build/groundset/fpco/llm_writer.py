@@ -8,8 +8,8 @@ item is set aside with all that was asked. Nothing is mended here: what is relea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from groundset.fpco.checks import check
@@ -23,14 +23,17 @@ from groundset.fpco.prompting import (
     ask_variant,
     assembled,
 )
+from groundset.fpco.spelling import spelling_faults
 from groundset.fpco.variants import check_variant
 from groundset.llm.answers import ANSWERED
 from groundset.llm.desk import Ask
-from groundset.llm.request import Request
+from groundset.llm.request import Message, Request
 from groundset.verdicts import Verdict
 
 # what cannot hold yet while nothing has been made false
 NOT_YET = frozenset({"no_edit"})
+# far enough apart that no sample of a variant is taken for one of a question that is asked anew
+ASKED_ANEW = 100
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,11 @@ async def _until_right(ask: Ask, request: Request, asked: str, judge: Judge, men
     steps: list[Step] = []
     faults: list[Verdict] = []
     first = request
+    before: list[tuple[Message, ...]] = []
     for _ in range(mends + 1):
+        # the same answer to the same faults leads to the same question, which would be answered by the journal
+        request = replace(request, sample=request.sample + ASKED_ANEW * before.count(request.messages))
+        before.append(request.messages)
         result = await ask(request)
         if result.outcome != ANSWERED:
             told = Verdict("", "item", f"writer_{result.outcome}", f"{asked}: {result.detail}")
@@ -121,6 +128,19 @@ def _set_aside(target: Target, said: _Said, steps: tuple[Step, ...]) -> Written:
     return Written(target, None, (Verdict(target.item_id, "item", rule, detail),), steps)
 
 
+def _new(faults: Iterable[Verdict], found: Sequence[Verdict]) -> list[Verdict]:
+    """Without those that only say once more that a description is missing."""
+    missing = {fault.rule for fault in found if fault.rule.endswith("_missing")}
+    return [fault for fault in faults if fault.rule.replace("_spelled_differently", "_missing") not in missing]
+
+
+def _misspelled(dialogue: Dialogue, found: Sequence[Verdict]) -> list[Verdict]:
+    """How the false description and the turns that carry it are written."""
+    sentences = {row.id: row.modified for row in dialogue.questions if row.false_premise}
+    phrase = dialogue.modified_target_description
+    return _new(spelling_faults(dialogue.dialogue_id, "modified_description", phrase, sentences), found)
+
+
 async def write_one(ask: Ask, target: Target, rules: Rules) -> Written:
     """A dialogue about one target, or the verdict that sets it aside (design, section 8).
 
@@ -131,8 +151,16 @@ async def write_one(ask: Ask, target: Target, rules: Rules) -> Written:
     """
 
     def hard(written: Mapping[str, Any], falsified: Mapping[str, Any] | None) -> list[Verdict]:
-        found = check(assembled(target, written, falsified))
-        return [fault for fault in found if fault.hard and (falsified is not None or fault.rule not in NOT_YET)]
+        dialogue = assembled(target, written, falsified)
+        found = [fault for fault in check(dialogue) if fault.hard]
+        if falsified is not None:
+            return [*found, *_misspelled(dialogue, found)]
+        sentences = {row.id: row.content for row in dialogue.questions}
+        found = [fault for fault in found if fault.rule not in NOT_YET]
+        return [
+            *found,
+            *_new(spelling_faults(target.dialogue_id, "description", dialogue.target_description, sentences), found),
+        ]
 
     with_place = rules.location_with_place and target.false_class == "location"
     request = ask_questions(target, with_place=with_place)
@@ -165,7 +193,9 @@ async def write_variant(
     true = as_written(dialogue)
 
     def verdicts(falsified: Mapping[str, Any]) -> list[Verdict]:
-        return check_variant(assembled(target, true, falsified), dialogue, taken)
+        variant = assembled(target, true, falsified)
+        found = check_variant(variant, dialogue, taken)
+        return [*found, *_misspelled(variant, found)]
 
     request = ask_variant(target, dialogue, taken, sample=number)
     said = await _until_right(

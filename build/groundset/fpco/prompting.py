@@ -27,6 +27,8 @@ from groundset.verdicts import Verdict
 
 # boxes are told in thousandths: a model need not know how large the photograph is that it gets
 STEPS = 1000
+# ours; the longest question of a writer that keeps to the prompt is a fraction of it
+MOST_CHARACTERS = 1000
 TRUE_TURNS = range(1, QUESTION_COUNT + 1)
 FALSE_TURNS = range(FIRST_FALSE_TURN, QUESTION_COUNT + 1)
 PRONOUN_RULE = ', except that a pronoun which stands for the target may follow the new noun, as "his" becomes "its"'
@@ -81,9 +83,13 @@ def prompt(name: str) -> Prompt:
 
 
 def _numbered(sent: Mapping[str, Any], numbers: Sequence[int]) -> dict[str, Any]:
-    """The schema with the ids that there have to be and no empty text, which strict modes cannot be asked for."""
+    """The schema with the ids that there have to be and no endless text, which strict modes cannot be asked for."""
     full: dict[str, Any] = msgspec.json.decode(canonical_json(sent))
     items = full["properties"]["questions"].pop("items")
+    for properties in (full["properties"], items["properties"]):
+        for value in properties.values():
+            if value["type"] == "string":
+                value["maxLength"] = MOST_CHARACTERS
     full["properties"]["questions"] |= {
         "prefixItems": [
             {**items, "properties": {**items["properties"], "id": {"const": number}}} for number in numbers

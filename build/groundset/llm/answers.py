@@ -22,8 +22,9 @@ FILTERED = "filtered"
 UNFINISHED = "unfinished"
 EMPTY = "empty"
 BROKEN = "schema_breaking"
+UNREADABLE = "unreadable"
 BAD_REQUEST = "bad_request"
-OUTCOMES = (ANSWERED, TRUNCATED, REFUSED, FILTERED, UNFINISHED, EMPTY, BROKEN, BAD_REQUEST)
+OUTCOMES = (ANSWERED, TRUNCATED, REFUSED, FILTERED, UNFINISHED, EMPTY, BROKEN, UNREADABLE, BAD_REQUEST)
 
 _SHOWN = 200
 
@@ -36,11 +37,12 @@ class Answer:
         attempt: Number of the attempt, from 1.
         max_tokens: Limit on the answer that this attempt was sent with.
         finish: Why the model stopped, in the words of Chat Completions (`stop`, `length`, `content_filter`); empty if
-            the server did not say.
+            the server did not say, `unreadable` if what it wrote cannot be kept as text.
         content: What it wrote.
         refusal: What it said where it would not answer.
         model: The model that answered, as the server calls it.
-        error: What the server said of a request that it would not take (400, 413, 422); else empty.
+        error: What the server said of a request that it would not take (400, 413, 422), or why its answer is
+            unreadable; else empty.
     """
 
     attempt: int
@@ -97,7 +99,8 @@ class Judged:
 def judge(answer: Answer, form: Form) -> Judged:
     """The outcome of one attempt; nothing but a whole answer that keeps the full schema is `answered`."""
     if answer.error:
-        return Judged(FILTERED if answer.finish == "content_filter" else BAD_REQUEST, detail=answer.error)
+        outcomes = {"content_filter": FILTERED, UNREADABLE: UNREADABLE}
+        return Judged(outcomes.get(answer.finish, BAD_REQUEST), detail=answer.error)
     if answer.finish == "length":
         return Judged(TRUNCATED, detail=f"cut off at {answer.max_tokens} tokens")
     if answer.finish == "content_filter":

@@ -32,6 +32,7 @@ _KEYWORDS = frozenset(
 )
 _WHOLE = range(-(2**63), 2**63)
 SHOWN_FAULTS = 5
+_SHOWN = 100
 
 Parts = tuple[str | int, ...]
 
@@ -127,6 +128,17 @@ def _whole(digits: str) -> int:
     return number
 
 
+def _number(digits: str) -> int | float:
+    # 4.0 is the integer 4 to JSON Schema
+    number = float(digits)
+    return int(number) if number.is_integer() and int(number) in _WHOLE else number
+
+
+def _short(message: str) -> str:
+    """A fault without most of the answer that it repeats: what is wrong stands at its end."""
+    return message if len(message) <= 2 * _SHOWN else f"{message[:_SHOWN]} ... {message[-_SHOWN:]}"
+
+
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
 
@@ -141,10 +153,15 @@ def read(text: str, wanted: Form) -> tuple[Any, str]:
         wanted: What it was asked for.
     """
     try:
-        value = json.loads(text, object_pairs_hook=_unique, parse_int=_whole, parse_constant=_no_constant)
+        value = json.loads(
+            text, object_pairs_hook=_unique, parse_int=_whole, parse_float=_number, parse_constant=_no_constant
+        )
         # finds halves of characters, and numbers too large to be finite
         canonical_json(value)
-        faults = [f"{json_path(fault.instance_path)}: {fault.message}" for fault in wanted.validator.iter_errors(value)]
+        faults = [
+            f"{json_path(fault.instance_path)}: {_short(fault.message)}"
+            for fault in wanted.validator.iter_errors(value)
+        ]
     except RecursionError:
         return None, "is nested too deeply"
     except UnicodeEncodeError:

@@ -17,7 +17,7 @@ import msgspec
 
 from groundset import schema
 from groundset.errors import SHOWN_PROBLEMS, DataError, Problem
-from groundset.files import canonical_json, sync_folder
+from groundset.files import canonical_json, named, sync_folder
 from groundset.llm.journal import Journal
 from groundset.llm.request import key_of
 
@@ -37,7 +37,7 @@ def export(journal: Journal, path: Path) -> int:
     temporary = path.with_name(f".{path.name}.tmp")
     count = 0
     try:
-        with temporary.open("wb") as file:
+        with named(path), temporary.open("wb") as file:
             for line in lines(journal):
                 file.write(line)
                 count += 1

@@ -4,18 +4,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from groundset.llm.answers import Answer, Attempt, Usage
+from groundset.llm.answers import UNREADABLE, Answer, Attempt, Usage
 from groundset.llm.config import Config
 from groundset.llm.request import Message, Request
 
 PATHS = {"chat": "/chat/completions", "responses": "/responses"}
 # far enough apart that samples and attempts never share a seed
 SEEDS_A_SAMPLE = 1000
+# sums of more would not fit where they are kept
+_COUNTS = range(2**40)
+_COUNTED = {"chat": ("prompt_tokens", "completion_tokens"), "responses": ("input_tokens", "output_tokens")}
 
 
 class UnreadableError(Exception):
@@ -44,15 +48,10 @@ class _Choice(msgspec.Struct):
     finish_reason: str | None = None
 
 
-class _ChatUsage(msgspec.Struct):
-    prompt_tokens: int | None = 0
-    completion_tokens: int | None = 0
-
-
 class _Chat(msgspec.Struct):
     choices: list[_Choice] | None = None
     model: str | None = None
-    usage: _ChatUsage | None = None
+    usage: Any = None
     error: Any = None
 
 
@@ -71,16 +70,11 @@ class _Incomplete(msgspec.Struct):
     reason: str | None = None
 
 
-class _ResponsesUsage(msgspec.Struct):
-    input_tokens: int | None = 0
-    output_tokens: int | None = 0
-
-
 class _Responses(msgspec.Struct):
     status: str | None = None
     output: list[_Item] | None = None
     model: str | None = None
-    usage: _ResponsesUsage | None = None
+    usage: Any = None
     error: Any = None
     incomplete_details: _Incomplete | None = None
 
@@ -153,13 +147,18 @@ def _raise_error(found: Any) -> None:
         raise ServerFaultError(*error_of(found))
 
 
+def _usage(found: Any, sent: str, received: str) -> Usage:
+    """The server's count; what is no count is none, for the answer is as good without it."""
+    told = [found.get(name) if isinstance(found, Mapping) else None for name in (sent, received)]
+    return Usage(*(count if type(count) is int and count in _COUNTS else 0 for count in told))
+
+
 def _read_chat(content: bytes, attempt: Attempt) -> tuple[Answer, Usage]:
     found = msgspec.json.decode(content, type=_Chat)
     _raise_error(found.error)
     if found.choices is None:
         raise UnreadableError("the answer has no choices")
-    usage = found.usage or _ChatUsage()
-    used = Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0)
+    used = _usage(found.usage, *_COUNTED["chat"])
     if not found.choices:
         return Answer(attempt.number, attempt.max_tokens, "stop", None, None, found.model or "", ""), used
     first = found.choices[0]
@@ -179,7 +178,6 @@ def _read_responses(content: bytes, attempt: Attempt) -> tuple[Answer, Usage]:
     why = found.incomplete_details.reason if found.incomplete_details else None
     words = {"max_output_tokens": "length", "content_filter": "content_filter"}
     finish = "stop" if found.status == "completed" else words.get(why or "", why or found.status or "")
-    usage = found.usage or _ResponsesUsage()
     answer = Answer(
         attempt.number,
         attempt.max_tokens,
@@ -189,11 +187,26 @@ def _read_responses(content: bytes, attempt: Attempt) -> tuple[Answer, Usage]:
         found.model or "",
         "",
     )
-    return answer, Usage(usage.input_tokens or 0, usage.output_tokens or 0)
+    return answer, _usage(found.usage, *_COUNTED["responses"])
+
+
+def _usage_of_unreadable(content: bytes, config: Config) -> Usage | None:
+    """What an answer took that a model gave and nobody can read; None if it is no model's answer."""
+    name = "choices" if config.api == "chat" else "output"
+    try:
+        found = json.loads(content.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    if not (isinstance(found, dict) and isinstance(found.get(name), list)):
+        return None
+    return _usage(found.get("usage"), *_COUNTED[config.api])
 
 
 def read(content: bytes, attempt: Attempt, config: Config) -> tuple[Answer, Usage]:
     """The answer in a body that came with status 200; what the content type says does not matter.
+
+    What a model wrote and no text can hold (bytes that are no UTF-8, half a character, parts in the place of a text) is
+    an answer of its own kind: it may be paid for, and asking for it again has to come to an end.
 
     Args:
         content: The body.
@@ -201,11 +214,15 @@ def read(content: bytes, attempt: Attempt, config: Config) -> tuple[Answer, Usag
         config: How the model was asked.
 
     Raises:
-        UnreadableError: The body is cut off, no UTF-8, no JSON, or JSON of another kind.
+        UnreadableError: The body is cut off, no JSON, or JSON without a model's answer.
         ServerFaultError: The body is an error.
     """
     try:
         return (_read_chat if config.api == "chat" else _read_responses)(content, attempt)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         kind = "another kind of JSON" if isinstance(error, msgspec.ValidationError) else "no JSON"
+        usage = _usage_of_unreadable(content, config)
+        if usage is not None:
+            told = f"the answer is {kind} ({error})"
+            return Answer(attempt.number, attempt.max_tokens, UNREADABLE, None, None, "", told), usage
         raise UnreadableError(f"the answer is {kind} ({error})" if content else "the answer is empty") from None
