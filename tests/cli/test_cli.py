@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -45,6 +47,12 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert __version__ in output_of(capsys, ["--version"])
     assert run(["biuld"]) == 2
     assert run(["build"]) == 2
+
+
+def test_help_waits_for_no_library_that_few_verbs_need() -> None:
+    code = "import sys; from groundset.cli.main import run; run(['--help']); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"datasets", "fiftyone", "huggingface_hub", "openai", "pandas", "scipy"} & set(done.stderr.split())
 
 
 def test_build_prints_the_release_alone(built: tuple[list[str], Path], capsys: pytest.CaptureFixture[str]) -> None:

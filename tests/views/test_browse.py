@@ -54,13 +54,6 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-def test_help_does_not_load_fiftyone() -> None:
-    code = "import sys; from groundset.cli.main import run; run(['browse', '--help']); print('fiftyone' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "--no-app" in done.stdout
-    assert done.stdout.splitlines()[-1] == "False"
-
-
 def test_the_views_are_printed(mongo: str, work: Callable[[str], Path], capfd: pytest.CaptureFixture[str]) -> None:
     folder = work("candvg") / "80_package" / "release"
     rows = read_release(folder).tables

@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import maximum_flow
 
 from groundset.fpco.filter import CATEGORIES, COMPLEXITIES
 from groundset.sampling import ranked
@@ -64,6 +62,10 @@ def _exchanges(
     A maximum flow through what the placed photographs leave of the network from photographs to pools: it enters by a
     photograph without a place, takes one from a pool for the next where it must, and leaves by a free place.
     """
+    # it takes long to import, and only this stage needs it
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import maximum_flow
+
     pools = sorted(ranking)
     # a maximum needs no more than the first places-of-all-pools of each pool: a lower one can be exchanged
     deepest = capacity * len(pools)
