@@ -18,7 +18,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 ROWS = st.lists(
     st.builds(
         Withdrawal,
-        image_id=TEXT,
+        image_id=st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_.+:-]{0,30}", fullmatch=True),
         reason=st.sampled_from(REASONS),
         note=TEXT,
         flickr_id=st.none() | st.from_regex(r"[0-9]{1,9}", fullmatch=True),

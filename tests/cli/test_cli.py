@@ -169,6 +169,22 @@ def test_verify_says_yes_and_names_what_is_wrong(
     assert run(["verify", str(tmp_path / "nowhere")]) == 2
 
 
+def test_verify_says_what_it_cannot_compare_in_a_release_of_another_version(
+    built: tuple[list[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = Path(shutil.copytree(built[1] / "80_package" / "release", tmp_path / "copy"))
+    record = copy / "manifest.json"
+    now = f'"groundset_version":"{__version__}"'
+    record.write_text(record.read_text(encoding="utf-8").replace(now, '"groundset_version":"9.9.9"'), encoding="utf-8")
+    capsys.readouterr()
+    assert run(["verify", str(copy)]) == 1
+    told = capsys.readouterr()
+    assert "groundset 9.9.9 made it" in told.err
+    assert "only the counts were looked at" in told.err
+    # the hash of manifest.json, in the two places that have it
+    assert len(told.out.splitlines()) == 2
+
+
 def test_errors_are_told_as_json_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "m.toml"
     path.write_text('benchmark = "candvg"\nname = "A b"\n', encoding="utf-8")

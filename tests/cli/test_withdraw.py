@@ -124,3 +124,14 @@ def test_what_is_no_photograph_is_refused_with_those_near_it(
     assert [row["image_id"] for row in told["withdrawn"]] == sorted(["coco-1", image_id])
     listed.write_text("{\n")
     assert run(build) == 1
+
+
+@pytest.mark.parametrize("image_id", ["", " ", "a|b", "../x", "a\nb", "x" * 201])
+def test_what_can_be_no_id_is_not_written_even_where_nothing_has_been_imported(
+    image_id: str, demo: Demo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = demo("candvg")
+    command = ["withdraw", str(manifest), image_id, "--reason", "owner", "--note", "n", "--work", str(tmp_path / "w")]
+    assert run(command) == 2
+    assert "can be no photograph's id" in capsys.readouterr().err
+    assert not manifest.with_suffix(".withdrawn.jsonl").exists()

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import shutil
@@ -19,8 +20,8 @@ import pytest
 
 from groundset.cli.main import run
 from groundset.errors import UsageError
-from groundset.release.checksums import checksum_problems
-from groundset.release.hydrate import MARK, hydrate
+from groundset.release.checksums import HYDRATED, checksum_problems
+from groundset.release.hydrate import PHOTOGRAPHS, hydrate
 from groundset.release.loading import load_all
 from groundset.release.package import build_image_rows
 from groundset.release.parquet import read_photographs, shard_paths
@@ -91,11 +92,35 @@ def test_the_copy_loads_as_if_all_were_embedded(
         (80, None),
         (8, None),
     ]
-    assert "Do not pass this folder on" in (copy / MARK).read_text()
+    assert "Do not pass this folder on" in (copy / HYDRATED).read_text()
     without = [column for column in pq.read_schema(shard_paths(copy, "dialogues")[0]).names if column != "image"]
     before, now = (pq.read_table(shard_paths(folder, "dialogues")[0], columns=without) for folder in (referenced, copy))
     assert before == now
     assert verify(referenced, load=False) == []
+
+
+def test_verify_says_of_a_copy_that_it_is_none(referenced: Path, tmp_path: Path) -> None:
+    assert run(["hydrate", str(referenced), "--out", str(tmp_path / "copy")]) == 0
+    found = verify(tmp_path / "copy", load=False)
+    assert [problem.message for problem in found if problem.file in (HYDRATED, PHOTOGRAPHS)] == [
+        "this is a copy that groundset hydrate made, and no release"
+    ]
+
+
+def test_a_full_disk_is_told_and_the_same_command_goes_on(
+    referenced: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    command = ["hydrate", str(referenced), "--out", str(tmp_path / "copy")]
+    with monkeypatch.context() as patched:
+        patched.setattr("groundset.release.hydrate.fill_photographs", full)
+        assert run(command) == 1
+    told = capsys.readouterr().err
+    assert f"{tmp_path / 'copy'}: No space left on device; what has been fetched stays in" in told
+    assert run(command) == 0
+    assert pictures(tmp_path / "copy") == hashes(referenced)
 
 
 def test_what_is_gone_or_has_changed_is_listed_and_left_out(

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from groundset.cli import talk
 from groundset.cli.fetch import Meter
-from groundset.errors import SHOWN_PROBLEMS, ServiceError
+from groundset.errors import SHOWN_PROBLEMS, DataError, ServiceError
 from groundset.fetching.download import Download, Outcome
 from groundset.fetching.download import fetch as fetch_files
 from groundset.fetching.pacing import Manners
@@ -41,7 +41,12 @@ def hydrate(
         with Meter(downloads, Console(stderr=True)) as meter:
             return fetch_files(downloads, manners, watch=meter.watch, ended=meter.ended)
 
-    found = releases.hydrate(release, target, get, photographs or [])
+    try:
+        found = releases.hydrate(release, target, get, photographs or [])
+    except OSError as error:
+        told = f"{error.filename or target}: {error.strerror or error}"
+        kept = f"what has been fetched stays in {target / releases.PHOTOGRAPHS}, and the same command goes on"
+        raise DataError(f"the copy could not be finished: {told}; {kept}") from error
     say(f"{len(found.filled)} photographs filled in, {len(found.lacking)} lacking")
     for image_id, reason in list(found.lacking.items())[:SHOWN_PROBLEMS]:
         say(f"lacking: {image_id}: {reason}")

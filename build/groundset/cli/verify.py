@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from groundset import __version__
 from groundset.cli import talk
 from groundset.cli.release_folder import release_folder
 from groundset.fpco.check_set import CheckedSet, check_folder
@@ -35,6 +36,10 @@ def verify(
             _checks(release, folder, as_json=as_json)
             return
         problems = checks.verify(folder)
+        other = checks.other_version(folder)
+    if other:
+        told = f"groundset {other} made it, and this is {__version__}"
+        talk.sayer()(f"{told}: of its pages and figures only the counts were looked at, not the words")
     if as_json:
         talk.print_json({"release": release, "problems": [asdict(problem) for problem in problems]})
     elif problems:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from groundset import lock, runner, withdrawals
+from groundset import lock, runner, schema, withdrawals
 from groundset import manifest as manifests
 from groundset.cli import talk
 from groundset.errors import DataError, UsageError
@@ -72,6 +72,10 @@ def withdraw(
     """Record that a photograph must go: the next build leaves it out everywhere, and the card lists it."""
     if not note.strip():
         raise UsageError("--note is empty; say what is known, such as who asked for it and when")
+    wrong = schema.errors("withdrawal", asdict(Withdrawal(image_id, reason.value, note.strip(), None, None)))
+    if wrong:
+        told = "; ".join(message for _, message in wrong)
+        raise UsageError(f"{image_id!r} can be no photograph's id, as the column image_id has it: {told}")
     say = talk.sayer()
     checked = manifests.read(manifest, needs_sources=False)
     place, path = runner.place_of(checked, work), checked.withdrawals_path

@@ -14,6 +14,8 @@ from groundset.errors import Problem
 CHECKSUMS = "SHA256SUMS"
 # what git and the Hub's client put into a copy of the repository
 NOT_OURS = (".git", ".gitattributes", ".cache")
+# in a copy that hydrate made: what it is
+HYDRATED = "hydrated.txt"
 # what a release has at its top
 PARTS = (
     "README.md",

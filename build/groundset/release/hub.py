@@ -238,7 +238,7 @@ def _asking(repo: str, meanwhile: str = "") -> Iterator[None]:
             raise ServiceError(told) from error
         if status in {_REFUSED, _FORBIDDEN}:
             told = f"{repo}: {_told(error)}; the token may not do this: set HF_TOKEN, or log in with `hf auth login`"
-            raise ServiceError(told) from error
+            raise ServiceError("; ".join(part for part in (told, meanwhile) if part)) from error
         raise ServiceError("; ".join(part for part in (f"{repo}: {_told(error)}", meanwhile) if part)) from error
 
 
@@ -361,7 +361,7 @@ def execute(planned: Plan, folder: Path, local: Mapping[str, LocalFile], *, priv
             ).oid
     if commit is None:
         raise ServiceError(f"{planned.repo} names no commit to tag")
-    left = f"the release is there, but not its tag {planned.tag}; run the command again"
+    left = f"the release is there, perhaps without its tag {planned.tag}; run the command again"
     with _asking(planned.repo, left):
         wrong = [
             file.path for file in compare(local, _files(client, planned.repo, commit)) if file.state != "unchanged"

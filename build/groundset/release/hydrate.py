@@ -21,14 +21,13 @@ from groundset.errors import DataError, Problem, UsageError
 from groundset.fetching.download import Download, Outcome
 from groundset.fetching.transfer import is_web_address
 from groundset.files import fresh_folder, replace_folder, sha256_file, write_atomic
-from groundset.release.checksums import CHECKSUMS, listed_files
+from groundset.release.checksums import CHECKSUMS, HYDRATED, listed_files
 from groundset.release.croissant import CROISSANT
 from groundset.release.facts import CONFIGS, WITH_IMAGE
 from groundset.release.parquet import Embedded, fill_photographs, read_rows, shard_paths
 from groundset.release.record import ReleaseRecord, decode
 
 PHOTOGRAPHS = "photographs"
-MARK = "hydrated.txt"
 SUFFIXES = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp", ".tif", ".tiff")
 
 Row = Mapping[str, Any]
@@ -141,7 +140,7 @@ def _copy(release: Path, out: Path, config: str, found: Mapping[str, Embedded], 
             fill_photographs(release / name, target, found)
         else:
             shutil.copyfile(release / name, target)
-    (staging / MARK).write_text(notice, encoding="utf-8")
+    (staging / HYDRATED).write_text(notice, encoding="utf-8")
     for path in sorted(staging.iterdir()):
         if path.is_dir():
             replace_folder(path, out / path.name)
@@ -168,9 +167,9 @@ def hydrate(release: Path, out: Path, get: Get, folders: Sequence[Path] = ()) ->
     record, rows = _read(release)
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out} is not a folder")
-    if out.exists() and any(out.iterdir()) and not {MARK, PHOTOGRAPHS} & {path.name for path in out.iterdir()}:
+    if out.exists() and any(out.iterdir()) and not {HYDRATED, PHOTOGRAPHS} & {path.name for path in out.iterdir()}:
         raise UsageError(f"{out} is not empty, and no copy made by hydrate: name another folder with --out")
-    if (out / CHECKSUMS).is_file() and not (out / MARK).is_file():
+    if (out / CHECKSUMS).is_file() and not (out / HYDRATED).is_file():
         raise UsageError(f"{out} is a release itself: name another folder with --out")
     referenced = [row for row in rows if not row["embedded"]]
     places = {

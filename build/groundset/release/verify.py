@@ -10,10 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from groundset import __version__
 from groundset.errors import Problem
 from groundset.licences import POLICIES
 from groundset.paths import schema_dir
-from groundset.release.checksums import NOT_OURS, PARTS, checksum_problems, file_digests
+from groundset.release.checksums import HYDRATED, NOT_OURS, PARTS, checksum_problems, file_digests
 from groundset.release.facts import CONFIGS, SPLIT, WITH_IMAGE, Config, configs_of
 from groundset.release.front_matter import read_front_matter
 from groundset.release.invariants import candvg_problems, fpco_problems, image_problems, key_problems
@@ -132,8 +133,10 @@ def _schema_problems(folder: Path, record: ReleaseRecord) -> list[Problem]:
 
 
 def _strange_problems(folder: Path) -> list[Problem]:
-    known = {*PARTS, *NOT_OURS}
-    strange = sorted(path.name for path in folder.iterdir() if path.name not in known)
+    if (folder / HYDRATED).is_file():
+        told = "this is a copy that groundset hydrate made, and no release"
+        return [Problem(HYDRATED, "", "", told, "verify the release that it was made of")]
+    strange = sorted({path.name for path in folder.iterdir()} - {*PARTS, *NOT_OURS})
     return [Problem(name, "", "", "a release has nothing of this name") for name in strange]
 
 
@@ -156,6 +159,12 @@ def _page_problems(
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         message = f"its pages cannot be written anew to compare them: {' '.join(str(error).split())}"
         return [Problem("manifest.json", "", "", message)]
+
+
+def other_version(folder: Path) -> str:
+    """The version of groundset that made a release, where it is another one; else, or if nothing tells, empty."""
+    record, _ = _record(folder)
+    return record.facts.groundset_version if record and record.facts.groundset_version != __version__ else ""
 
 
 def verify(folder: Path, *, load: bool = True) -> list[Problem]:
