@@ -111,6 +111,8 @@ def _hint(where: str, message: str) -> str:
         return "write it in quotes"
     if re.fullmatch(r"\$\.sources\[[0-9]+\]\.kind", where) and "fpco-published" in message:
         return _TOGETHER
+    if message == '"variants" is a required property':
+        return 'for none add [variants] with images_per_false_class = 0 and sets = ["A", "B"]'
     key = where.rpartition(".")[2].partition("[")[0]
     return _FORMS.get(key, "") if "does not match" in message else ""
 
