@@ -12,13 +12,17 @@ from pathlib import Path
 
 import pytest
 
+from groundset.candvg import pipeline as candvg_pipeline
+from groundset.fpco import pipeline as fpco_pipeline
 from groundset.licences import POLICIES, may_embed
 from groundset.release.attribution import count_licences
 from groundset.release.card import card, example
+from groundset.release.card_texts import STAGES
 from groundset.release.facts import CONFIGS, Stratum, Withdrawn
 from groundset.release.figures import figures
 from groundset.release.front_matter import read_front_matter
 from groundset.release.parquet import Size
+from groundset.stage import Stage
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "cards"
 
@@ -51,6 +55,20 @@ def test_withdrawn_photographs_are_listed_with_the_reason_alone(candvg) -> None:
     text = card_of(replace(candvg, facts=replace(candvg.facts, withdrawn=(Withdrawn("invig-9z", "licence"),))))
     assert "| invig-9z | its licence is not as its source said |" in text
     assert "Withdrawn" not in card_of(candvg)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "stages"), [("candvg", candvg_pipeline.STAGES), ("fpco-dialog", fpco_pipeline.STAGES)]
+)
+def test_every_stage_that_keeps_rows_says_what_they_are(benchmark: str, stages: tuple[Stage, ...]) -> None:
+    assert {stage.name for stage in stages if stage.accounts} == {*STAGES[benchmark]}
+
+
+def test_only_a_release_with_referenced_photographs_asks_to_fill_them_in(make, tmp_path: Path) -> None:
+    assert "(see above)" in card_of(make["candvg"](tmp_path / "a", "reference-only"))
+    full = make["candvg"](tmp_path / "b", "non-commercial")
+    assert all(full.images["embedded"].to_pylist())
+    assert "(see above)" not in card_of(full)
 
 
 def test_odd_facts_stay_in_their_places(fpco) -> None:

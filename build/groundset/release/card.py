@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from groundset.release.attribution import count_licences, licence_table
 from groundset.release.card_statistics import section, sentences, variants_section
@@ -20,6 +21,7 @@ from groundset.release.card_texts import (
     POLICY,
     SCORING,
     SCORING_NOTE,
+    SCORING_REFERENCED,
     STAGES,
     VARIANTS,
     WITHDRAWN,
@@ -267,7 +269,7 @@ Name the revision, so that a score can be traced to the rows it was measured on.
 
 {SCORING[facts.benchmark]}
 
-{SCORING_NOTE}
+{SCORING_NOTE if pc.all(images["embedded"]).as_py() else SCORING_REFERENCED}
 
 ## How it was made
 

@@ -97,12 +97,14 @@ STAGES: Mapping[str, Mapping[str, str]] = {
         **_STAGES,
         "50_generate": "with texts that pass the checks",
         "60_review": "accepted or edited in the review",
+        "72_vary": "with another false description that passes the checks",
+        "76_judge": "accepted or edited in the review",
     },
 }
 _RESERVE = """\
 `30_stratify` ranks every eligible record, reserve included. `40_images` and the stages after it work on the records
 that are needed to fill the strata, rejected ones included, and `40_images` also looks at a few of the reserve ahead;
-so they take in fewer than were ranked."""
+so they may take in fewer than were ranked."""
 FUNNEL_NOTE: Mapping[str, str] = {
     "candvg": _RESERVE,
     "fpco-dialog": f"{_RESERVE} An item is one category in one image.",
@@ -127,6 +129,7 @@ come from that for each turn: corrections that were due (TP, turns 4 to 10), and
 questions that are true: turns 1 to 3, and later ones if `content` is asked instead). Give both for each turn and false
 class, and name the judge: published results give two judging models and their mean.""",
 }
-SCORING_NOTE = """\
+SCORING_NOTE = "This release holds the labels and no scorer. Name its version with every score."
+SCORING_REFERENCED = """\
 This release holds the labels and no scorer. Name its version with every score, and fill in referenced photographs first
 (see above) or say how many rows were left out."""
