@@ -244,7 +244,7 @@ def test_every_fault_of_every_source_is_told_at_once(tmp_path: Path) -> None:
     document["annotations"][0]["bbox"] = [1, 2, 3]
     document["annotations"][1]["category_id"] = "dog"
     (tmp_path / "e.json").write_text(json.dumps(document))
-    with pytest.raises(DataError, match="the sources cannot be imported: 5 problems") as error:
+    with pytest.raises(DataError, match="the sources cannot be imported; problems found: 5") as error:
         importing.run_images(inputs(tmp_path, good, missing, folder, broken, twice))
     told = [str(problem).removeprefix(f"{tmp_path}/") for problem in error.value.problems]
     assert told[:2] == [

@@ -245,7 +245,7 @@ def _read_sources(inputs: Inputs) -> _Read:
     if problems:
         # only if nothing but the manifest is wrong
         kind = UsageError if of_manifest == len(problems) else DataError
-        raise kind(f"the sources cannot be imported: {len(problems)} problems", problems)
+        raise kind(f"the sources cannot be imported; problems found: {len(problems)}", problems)
     return _Read(join(sources), files, notes)
 
 

@@ -222,7 +222,7 @@ def _run_refilling(place: Place, stages: Sequence[Stage], options: Options, say:
                 break
         if found == refused:
             break
-        say(f"refill: {len(found - refused)} more are rejected; the next of their strata come in where there are any")
+        say(f"refill: newly rejected: {len(found - refused)}; the next of their strata come in where there are any")
         refused = found
     if waiting is not None:
         stage, count = waiting

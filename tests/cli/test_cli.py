@@ -16,7 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from groundset import __version__, schema
+from groundset.cli.explain import _lines
 from groundset.cli.main import run
+from groundset.explaining import Step
 
 Demo = Callable[..., Path]
 
@@ -147,6 +149,19 @@ def test_explain_tells_a_life(built: tuple[list[str], Path], capsys: pytest.Capt
     for stage in ("10_import", "20_filter", "30_stratify", "40_images", "45_screen", "60_review", "70_validate"):
         assert stage in told
     assert f"{kept}-t1" in told
+    assert "kept (kept)" not in told
+
+
+def test_explain_counts_the_rows_of_one_record_and_shortens_numbers() -> None:
+    turns = [Step("70_validate", "d1", "kept", "turns", {"dialogue_id": "d1", "turn": turn}) for turn in (1, 2)]
+    kept = Step("20_filter", "d1", "kept", "kept", {"dialogue_id": "d1", "overlap": 0.4802051670820656, "width": 640.0})
+    verdict = {"rule": "area_ratio", "measured": 103.3570130378912, "limit": 20.0, "detail": "area_ratio: too wide"}
+    soft = Step("20_filter", "d1", "flagged", "flagged", verdict)
+    assert list(_lines([kept, soft, soft, *turns])) == [
+        "20_filter  d1  kept: overlap 0.480205, width 640",
+        *["20_filter  d1  flagged by area_ratio (measured 103.357, limit 20): too wide"] * 2,
+        "70_validate  d1  kept (turns): 2 rows; --json has them",
+    ]
 
 
 def test_explain_names_what_is_near(built: tuple[list[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
@@ -183,6 +198,21 @@ def test_verify_says_what_it_cannot_compare_in_a_release_of_another_version(
     assert "only the counts were looked at" in told.err
     # the hash of manifest.json, in the two places that have it
     assert len(told.out.splitlines()) == 2
+
+
+@pytest.mark.parametrize("verb", [["verify"], ["publish", "--repo", "org/name"], ["hydrate"], ["browse", "--no-app"]])
+def test_a_folder_above_a_release_is_told_where_it_is(
+    verb: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    release = tmp_path / "work" / "80_package" / "release"
+    release.mkdir(parents=True)
+    (release / "manifest.json").write_text("{}")
+    assert run([*verb, str(tmp_path / "work")]) == 2
+    assert f"work is no release: manifest.json: No such file or directory; below it there is {release}" in (
+        capsys.readouterr().err
+    )
+    assert run([*verb, str(tmp_path)]) == 2
+    assert str(release) in capsys.readouterr().err
 
 
 def test_errors_are_told_as_json_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -292,6 +292,13 @@ def test_photographs_before_the_ranking(
     assert asked == []
 
 
+def test_a_manifest_that_names_nothing_to_fetch_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main.run(["fetch", str(Path(__file__).parents[2] / "manifests" / "examples" / "own-coco.toml"), "--plan"]) == 0
+    )
+    assert "it names nothing to fetch" in capsys.readouterr().err
+
+
 def test_generated_sources_need_no_fetch(demo: Demo, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["fetch", str(demo("candvg"))]) == 0
     assert "nothing to fetch" in capsys.readouterr().err

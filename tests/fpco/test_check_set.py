@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from groundset.cli.main import run
-from groundset.errors import DataError
+from groundset.errors import DataError, UsageError
 from groundset.fpco.check_set import check_folder
 
 SET = Path(__file__).parents[1] / "published_set" / "metadata_and_questions"
@@ -82,6 +82,13 @@ def test_a_folder_without_dialogues(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert run(["verify", "--checks", str(tmp_path)]) == 1
     assert run(["verify", "--checks", str(tmp_path / "none")]) == 2
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_release_of_candvg_has_nothing_to_check(tmp_path: Path) -> None:
+    for config in ("samples", "dialogues"):
+        (tmp_path / "data" / config).mkdir(parents=True)
+    with pytest.raises(UsageError, match="release of CandVG"):
+        check_folder(tmp_path)
 
 
 def test_the_command_tells_verdicts_summary_and_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -89,7 +89,7 @@ def _tell_unseen(shown: Shown, say: Callable[[str], None]) -> None:
         )
     found = shown.rejections
     for name, count in found.without_photograph.items():
-        say(f"not shown: {count} records that {name} rejected, whose photograph is not there")
+        say(f"not shown, as their photographs are not there: {count} rejected by {name}")
     for name, count in found.beyond.items():
         say(f"not shown: {count} more records that {name} rejected")
 

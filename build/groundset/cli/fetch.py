@@ -309,6 +309,8 @@ def fetch(
             talk.print_json({"source_root": str(root), "files": rows})
         else:
             _print_plan(rows, checked.content)
+            if not rows and not photograph_folders(checked.content, root):
+                say(f"{manifest}: it names nothing to fetch")
         return
     manners = Manners(jobs=jobs, per_host=min(jobs, Manners().per_host))
     outcomes = _getter(manners, "source files", say)([file.download for file in files])

@@ -12,6 +12,8 @@ from pathlib import Path
 from groundset.cli import talk
 from groundset.errors import UsageError
 from groundset.release import hub
+from groundset.release.checksums import CHECKSUMS, HYDRATED
+from groundset.release.record import no_release
 
 
 @contextmanager
@@ -32,3 +34,16 @@ def release_folder(release: str) -> Iterator[Path]:
         talk.sayer()(f"no folder is called {release}: getting {named[0]} at {named[1]} from the Hub")
         hub.download(*named, Path(folder))
         yield Path(folder)
+
+
+def require_release(folder: Path) -> None:
+    """Refuses what cannot be meant as a release, so that it is not told as a damaged one.
+
+    Raises:
+        UsageError: The folder has neither hashes nor a manifest.json, and is no copy that hydrate made.
+    """
+    if not any((folder / name).exists() for name in (CHECKSUMS, HYDRATED)):
+        try:
+            (folder / "manifest.json").stat()
+        except OSError as error:
+            raise no_release(folder, error) from error

@@ -12,7 +12,7 @@ import typer
 
 from groundset import __version__
 from groundset.cli import talk
-from groundset.cli.release_folder import release_folder
+from groundset.cli.release_folder import release_folder, require_release
 from groundset.fpco.check_set import CheckedSet, check_folder
 from groundset.release import verify as checks
 
@@ -35,6 +35,7 @@ def verify(
         if only_checks:
             _checks(release, folder, as_json=as_json)
             return
+        require_release(folder)
         problems = checks.verify(folder)
         other = checks.other_version(folder)
     if other:
@@ -45,7 +46,7 @@ def verify(
     elif problems:
         for problem in problems:
             typer.echo(str(problem))
-        typer.echo(f"{release}: {len(problems)} problems", err=True)
+        typer.echo(f"{release}: problems found: {len(problems)}", err=True)
     else:
         typer.echo(f"{release}: everything is as it should be")
     if problems:
@@ -83,7 +84,7 @@ def _print(found: CheckedSet) -> None:
     hard, soft = found.records_with(hard=True), found.records_with(hard=False)
     typer.echo(f"{found.records} records checked: {hard} with hard verdicts, {soft} with soft ones")
     if found.problems:
-        typer.echo(f"{len(found.problems)} problems: what they name could not be checked", err=True)
+        typer.echo(f"problems found: {len(found.problems)}; what they name could not be checked", err=True)
     if found.not_read:
         typer.echo(f"not read: {', '.join(found.not_read)}", err=True)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from groundset.errors import DataError, Problem
+from groundset.errors import DataError, Problem, UsageError
 from groundset.files import plain
 from groundset.fpco.checks import check
 from groundset.fpco.dialogue import Dialogue
@@ -90,8 +90,11 @@ def check_folder(folder: Path) -> CheckedSet:
         folder: A release, or a published set.
 
     Raises:
+        UsageError: If it is a release of CandVG.
         DataError: If the folder holds neither.
     """
+    if (folder / "data" / CONFIGS["candvg"][0].name).is_dir():
+        raise UsageError(f"{plain(str(folder))} is a release of CandVG: the checks are on the texts of FPCO dialogues")
     if (folder / "data" / _CONFIG.name).is_dir():
         return _check_release(folder)
     places = [

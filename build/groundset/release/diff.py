@@ -19,7 +19,7 @@ import pyarrow as pa
 from groundset.errors import DataError, Problem, UsageError
 from groundset.release.facts import CONFIGS, WITH_IMAGE, Config, configs_of
 from groundset.release.parquet import read_rows, shard_paths
-from groundset.release.record import ReleaseRecord, decode
+from groundset.release.record import ReleaseRecord, decode, no_release
 
 Row = Mapping[str, Any]
 
@@ -142,7 +142,7 @@ def _read(folder: Path) -> _Release:
     try:
         record = decode((folder / "manifest.json").read_bytes())
     except OSError as error:
-        raise UsageError(f"{folder} is no release: {name}: {error.strerror}") from error
+        raise no_release(folder, error) from error
     except ValueError as error:
         raise DataError(f"{folder} cannot be compared", [Problem(name, "", "", str(error))]) from error
     if record.facts.benchmark not in CONFIGS:

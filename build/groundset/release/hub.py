@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groundset import __version__
-from groundset.errors import DataError, GroundsetError, Problem, ServiceError, UsageError
+from groundset.errors import DataError, GroundsetError, Problem, ServiceError
 from groundset.release.checksums import CHECKSUMS, NOT_OURS, listed_files
 from groundset.release.diff import diff, reused_ids
-from groundset.release.record import ReleaseRecord, decode
+from groundset.release.record import ReleaseRecord, decode, no_release
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -383,6 +383,6 @@ def read_record(folder: Path) -> ReleaseRecord:
     try:
         return decode((folder / "manifest.json").read_bytes())
     except OSError as error:
-        raise UsageError(f"{folder} is no release: manifest.json: {error.strerror}") from error
+        raise no_release(folder, error) from error
     except ValueError as error:
         raise DataError(f"{folder} is no release", [Problem("manifest.json", "", "", str(error))]) from error

@@ -25,7 +25,7 @@ from groundset.release.checksums import CHECKSUMS, HYDRATED, listed_files
 from groundset.release.croissant import CROISSANT
 from groundset.release.facts import CONFIGS, WITH_IMAGE
 from groundset.release.parquet import Embedded, fill_photographs, read_rows, shard_paths
-from groundset.release.record import ReleaseRecord, decode
+from groundset.release.record import ReleaseRecord, decode, no_release
 
 PHOTOGRAPHS = "photographs"
 SUFFIXES = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp", ".tif", ".tiff")
@@ -58,7 +58,7 @@ def _read(release: Path) -> tuple[ReleaseRecord, list[Row]]:
             raise UsageError(f"{release} is no release: it has no config images")
         rows = pa.concat_tables([read_rows(path) for path in paths]).to_pylist()
     except OSError as error:
-        raise UsageError(f"{release} is no release: {error.filename or name}: {error.strerror}") from error
+        raise no_release(release, error) from error
     except (ValueError, pa.ArrowException) as error:
         problem = Problem(name, "", "", " ".join(str(error).split()), "groundset verify says more")
         raise DataError(f"{release} cannot be read", [problem]) from error

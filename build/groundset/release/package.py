@@ -126,7 +126,8 @@ def _table_problems(config: Config, table: pa.Table) -> list[Problem]:
     without = {IMAGE_COLUMN} & set(arrow_schema(config.schema).names)
     problems = table_problems(config.schema, table, config.name, config.key[0], without)
     if not table.num_rows:
-        problems.append(Problem(config.name, "", "", "the table has no rows: there is nothing to release"))
+        hint = "groundset status and explain tell what the stages rejected, and why"
+        problems.append(Problem(config.name, "", "", "the table has no rows: there is nothing to release", hint))
     return problems
 
 

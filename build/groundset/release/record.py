@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,6 +17,8 @@ from groundset.release.attribution import Rights
 from groundset.release.facts import Facts
 
 FORMAT = 1
+# where a build puts a release, seen from the folders above it
+_BELOW = ("release", "80_package/release", "*/80_package/release")
 
 
 @dataclass(frozen=True)
@@ -78,3 +81,12 @@ def decode(content: bytes) -> ReleaseRecord:
         return msgspec.json.decode(content, type=ReleaseRecord)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(str(error)) from error
+
+
+def no_release(folder: Path, error: OSError) -> UsageError:
+    """The error that a folder is no release, as its manifest.json cannot be read; names the releases right below it."""
+    found = sorted(
+        str(path) for pattern in _BELOW for path in folder.glob(pattern) if (path / "manifest.json").is_file()
+    )
+    hint = f"; below it there is {', '.join(found)}" if found else ""
+    return UsageError(f"{folder} is no release: manifest.json: {error.strerror}{hint}")

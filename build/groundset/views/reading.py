@@ -15,7 +15,7 @@ from groundset.errors import DataError, Problem, UsageError
 from groundset.files import sha256_bytes, write_atomic
 from groundset.release.facts import CONFIGS, WITH_IMAGE, configs_of
 from groundset.release.parquet import IMAGE_COLUMN, read_photographs, read_rows, shard_paths
-from groundset.release.record import ReleaseRecord, decode
+from groundset.release.record import ReleaseRecord, decode, no_release
 from groundset.schema import table_problems
 
 Row = Mapping[str, Any]
@@ -49,7 +49,7 @@ def read_release(folder: Path) -> Rows:
     try:
         record = decode((folder / "manifest.json").read_bytes())
     except OSError as error:
-        raise UsageError(f"{folder} is no release: manifest.json: {error.strerror}") from error
+        raise no_release(folder, error) from error
     except ValueError as error:
         raise UsageError(f"{folder} is no release: manifest.json: {' '.join(str(error).split())}") from error
     if record.facts.benchmark not in CONFIGS:
