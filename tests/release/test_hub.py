@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import metadata
@@ -454,9 +455,32 @@ def test_ids_of_the_hub_are_told_from_paths() -> None:
         assert hub_id(text) is None
 
 
+def test_a_simulated_release_is_told_as_one(
+    hub: Hub, run: Run, releases: dict[str, Path], make: dict[str, Callable[..., Any]], tmp_path: Path
+) -> None:
+    told = "The screening decisions were simulated; no person has looked at the items."
+    material = make["fpco-dialog"](tmp_path / "photographs", simulated=(told,))
+    material.manifest["decisions"]["screening"] = "simulated"
+    said = "is simulated, as its card says"
+    assert said in run("publish", material.write(tmp_path / "release"), "--repo", REPO).stderr
+    assert said not in run("publish", releases["fpco-dialog"], "--repo", REPO).stderr
+    assert hub.repositories == {}
+
+
 def test_a_card_that_says_all_has_nothing_unsaid(releases: dict[str, Path]) -> None:
     record = decode((releases["candvg"] / "manifest.json").read_bytes())
     assert unsaid_problems(record) == []
     told = unsaid_problems(replace(record, facts=replace(record.facts, citation="To be given here before a release.")))
     assert [problem.path for problem in told] == ["$.facts.citation"]
     assert publishing.read_record(releases["candvg"]) == record
+
+
+def test_the_cards_of_the_examples_have_to_be_written_first(releases: dict[str, Path]) -> None:
+    record = decode((releases["candvg"] / "manifest.json").read_bytes())
+    examples = sorted((Path(__file__).parents[2] / "manifests" / "examples").glob("*.toml"))
+    assert examples
+    keys = ("authors", "annotators", "annotator_pay", "use_cases", "biases", "personal_information", "social_impact")
+    for example in examples:
+        written = tomllib.loads(example.read_text(encoding="utf-8"))["card"]
+        told = unsaid_problems(replace(record, facts=replace(record.facts, **{key: written[key] for key in keys})))
+        assert {problem.path.removeprefix("$.facts.").partition("[")[0] for problem in told} == {*keys}, example.name

@@ -44,6 +44,8 @@ def publish(
         if problems:
             told = f"{release} is not published; ids that name another thing than in {planned.before[0]}"
             raise DataError(f"{told}: {len(problems)}", problems)
+    if record.facts.simulated:
+        say(f"{release} is simulated, as its card says: it shows the format, and nothing can be measured with it")
     if not as_json:
         _print(planned)
     commit = None
