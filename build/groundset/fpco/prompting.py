@@ -29,6 +29,8 @@ from groundset.verdicts import Verdict
 STEPS = 1000
 # ours; the longest question of a writer that keeps to the prompt is a fraction of it
 MOST_CHARACTERS = 1000
+# ours; class names of COCO and Open Images are a few words
+MOST_OF_A_LABEL = 80
 TRUE_TURNS = range(1, QUESTION_COUNT + 1)
 FALSE_TURNS = range(FIRST_FALSE_TURN, QUESTION_COUNT + 1)
 PRONOUN_RULE = ', except that a pronoun which stands for the target may follow the new noun, as "his" becomes "its"'
@@ -118,6 +120,12 @@ def _box(target: Target) -> dict[str, str]:
     return dict(zip(("left", "top", "right", "bottom"), places, strict=True))
 
 
+def _named(label: str) -> str:
+    """A class name as a prompt tells it: a source may hold anything, and no prompt is to go on in it."""
+    printed = "".join(mark if mark.isprintable() else " " for mark in label)
+    return " ".join(printed.split())[:MOST_OF_A_LABEL]
+
+
 def _request(
     target: Target, prompts: Sequence[Prompt], text: str, answer: str, label: str, *, sample: int = 0
 ) -> Request:
@@ -134,7 +142,7 @@ def ask_questions(target: Target, *, with_place: bool) -> Request:
         with_place: Whether the description has to tell where the target is.
     """
     main, place = prompt("questions"), prompt("place_wanted" if with_place else "place_free")
-    text = Template(main.text).substitute(label=target.label, place_rule=f"{place.text}\n", **_box(target))
+    text = Template(main.text).substitute(label=_named(target.label), place_rule=f"{place.text}\n", **_box(target))
     return _request(target, (main, place), text, "fpco_questions", "questions")
 
 
@@ -151,7 +159,7 @@ def ask_false_premise(target: Target, written: Mapping[str, Any]) -> Request:
     """
     main, kind = prompt("false_premise"), prompt(f"kind_{target.false_class}")
     text = Template(main.text).substitute(
-        label=target.label,
+        label=_named(target.label),
         description=written["target_description"],
         kind_rule=kind.text,
         pronoun_rule=PRONOUN_RULE if target.false_class == "identity" else "",
@@ -172,7 +180,7 @@ def ask_variant(target: Target, dialogue: Dialogue, taken: Sequence[str], *, sam
     """
     main, kind = prompt("variants"), prompt(f"kind_{target.false_class}")
     text = Template(main.text).substitute(
-        label=target.label,
+        label=_named(target.label),
         description=dialogue.target_description,
         modified=dialogue.modified_target_description,
         taken=", ".join(f'"{phrase}"' for phrase in taken) or "none",

@@ -173,7 +173,7 @@ def _cut(error: openai.APIConnectionError, config: Config) -> AgainError:
     if isinstance(cause, (httpx2.ConnectError, httpx2.ProxyError)):
         # such as that the name is not known, or that it is no server for https
         told = " ".join(str(cause).split())[:_SHOWN]
-        return AgainError(f"no connection ({told})" if told else "no connection", is_unheard=True)
+        return AgainError(f"no connection: {told}" if told else "no connection", is_unheard=True)
     if isinstance(error, openai.APITimeoutError):
         return AgainError(f"no answer within {config.request_timeout_s:g} s")
     if isinstance(cause, httpx2.DecodingError):
