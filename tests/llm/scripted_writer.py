@@ -11,6 +11,7 @@ import random
 import re
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -266,6 +267,16 @@ def command(
         stderr=stderr,
         env={**os.environ, **environment},
     )
+
+
+def end(process: subprocess.Popen[bytes], server: Any, after: int | None) -> tuple[int, bytes]:
+    """Waits for a build, or kills it once the server has been asked so often; gives its exit code and stderr."""
+    if after is not None:
+        while len(server.asked) < after and process.poll() is None:
+            time.sleep(0.002)
+        process.kill()
+    _, said = process.communicate(timeout=120)
+    return process.returncode, said
 
 
 def left_to_ask(work: Path, name: str = "journal.sqlite") -> dict[Asked, int]:

@@ -8,7 +8,6 @@ import json
 import random
 import shutil
 import signal
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from scripted_writer import (
     Writer,
     build,
     command,
+    end,
     left_to_ask,
     lines,
     receipt,
@@ -183,15 +183,9 @@ def test_killed_while_variants_are_written_a_build_ends_in_the_same_bytes_and_pa
     ended = []
     for turn in range(KILLS + 1):
         writer.answered.clear()
-        before = len(server.asked)
-        process = command(manifest, work, small_world)
-        if turn < KILLS:
-            wanted = before + dice.randrange(2, 8)
-            while len(server.asked) < wanted and process.poll() is None:
-                time.sleep(0.002)
-            process.kill()
-        process.communicate(timeout=120)
-        ended.append(process.returncode)
+        after = len(server.asked) + dice.randrange(2, 8) if turn < KILLS else None
+        code, _ = end(command(manifest, work, small_world), server, after)
+        ended.append(code)
         assert not [asked for asked, count in writer.answered.items() if count > left.get(asked, 2)]
         left = left_to_ask(work, "variants_journal.sqlite")
     assert ended == [-signal.SIGKILL] * KILLS + [0]

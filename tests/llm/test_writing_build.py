@@ -29,6 +29,7 @@ from scripted_writer import (
     asked_of,
     build,
     command,
+    end,
     left_to_ask,
     lines,
     receipt,
@@ -183,16 +184,10 @@ def test_killed_at_any_moment_a_build_ends_in_the_same_bytes_and_pays_no_answer_
     ended = []
     for turn in range(KILLS + 1):
         writer.answered.clear()
-        before = len(server.asked)
-        process = command(manifest, work, small_world)
-        if turn < KILLS:
-            wanted = before + dice.randrange(3, 40)
-            while len(server.asked) < wanted and process.poll() is None:
-                time.sleep(0.002)
-            process.kill()
-        _, said = process.communicate(timeout=120)
+        after = len(server.asked) + dice.randrange(3, 40) if turn < KILLS else None
+        code, said = end(command(manifest, work, small_world), server, after)
         assert PLANTED.encode() not in said
-        ended.append(process.returncode)
+        ended.append(code)
         twice = [asked for asked, count in writer.answered.items() if count > left.get(asked, 2)]
         assert not twice, "an answer that was on the disk was asked for again"
         seen |= set(writer.answered)
