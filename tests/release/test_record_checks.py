@@ -126,6 +126,7 @@ COUNTS: list[tuple[str, Change, str, str]] = [
     ("stratum", facts(strata=(Stratum("single-animal-identity", 3, 4),)), "$.facts.strata", "has 4, the files hold 3"),
     ("stratum lost", facts(strata=()), "$.facts.strata", "single-animal-location has 0, the files hold 2"),
     ("end of the funnel", step(-1, rows_in=9, kept=9), "$.facts.funnel", "kept 9 dialogues, the files hold 8"),
+    ("other writer", manifest(writer={"kind": "llm"}), "$.writer", "'template', but the manifest in manifest.json"),
     ("no funnel", facts(funnel=()), "$.facts.funnel", "it names no stage"),
     ("digest", digests(photographs={}), "$.digests.photographs", "are not those of the config images"),
     ("withdrawn", facts(withdrawn=(Withdrawn("coco-101", "owner"),)), "$.facts.withdrawn[0]", "still in the release"),

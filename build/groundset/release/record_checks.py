@@ -149,7 +149,10 @@ def row_problems(record: ReleaseRecord, tables: Mapping[str, pa.Table]) -> list[
     if "images" in tables:
         problems += _photograph_problems(record, tables["images"])
     if "dialogues" in tables:
-        problems += _strata_problems(record.facts, tables["dialogues"])
+        problems += [
+            *_strata_problems(record.facts, tables["dialogues"]),
+            *_writer_problems(record, tables["dialogues"]),
+        ]
     return problems + list(_funnel_problems(record.facts, tables))
 
 
@@ -173,6 +176,16 @@ def _strata_problems(facts: Facts, dialogues: pa.Table) -> Iterator[Problem]:
         if have[name] != stated[name]:
             message = f"it says that {name} has {stated[name]}, the files hold {have[name]}"
             yield Problem(FILE, name, "$.facts.strata", message)
+
+
+def _writer_problems(record: ReleaseRecord, dialogues: pa.Table) -> Iterator[Problem]:
+    table = record.manifest.get("writer")
+    if not isinstance(table, Mapping) or "writer" not in dialogues.column_names:
+        return
+    for row in dialogues.select(["dialogue_id", "writer"]).to_pylist():
+        if row["writer"] != table.get("kind"):
+            message = f"{row['writer']!r}, but the manifest in manifest.json says {table.get('kind')!r}"
+            yield Problem("dialogues", row["dialogue_id"], "$.writer", message)
 
 
 def _photograph_problems(record: ReleaseRecord, images: pa.Table) -> Iterator[Problem]:
