@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from groundset.errors import GroundsetError, ServiceError
-from groundset.llm.answers import BAD_REQUEST, is_last_word, judge, next_attempt, settled
+from groundset.llm.answers import ANSWERED, BAD_REQUEST, Answer, is_last_word, judge, next_attempt, settled
 from groundset.llm.client import Line, StoppedError, send
 from groundset.llm.config import Config
 from groundset.llm.journal import Entry, Journal
@@ -106,9 +106,11 @@ class Desk:
     bad_in_a_row: int = 0
 
 
-async def _receive(desk: Desk, line: Line, request: Request, key: str, description: dict[str, Any]) -> bool:
-    """Asks the next attempt and keeps it; False if there is none to ask, or the server does not take the request."""
-    attempt = next_attempt(desk.journal.answers(key), request.form, desk.config)
+async def _receive(
+    desk: Desk, line: Line, request: Request, key: str, description: dict[str, Any], answers: list[Answer]
+) -> bool:
+    """Asks the next attempt, keeps it and adds it to those there are; False if there is, or can be, no further one."""
+    attempt = next_attempt(answers, request.form, desk.config)
     if attempt is None:
         return False
     desk.journal.require_room()
@@ -119,6 +121,7 @@ async def _receive(desk: Desk, line: Line, request: Request, key: str, descripti
         await desk.recorder.record(Entry(key, description, received))
     finally:
         line.posting.discard(task)
+    answers.append(received.answer)
     outcome = judge(received.answer, request.form).outcome
     desk.tally.outcomes[outcome] += 1
     desk.tally.numbers["asked"] += 1
@@ -131,11 +134,10 @@ async def _receive(desk: Desk, line: Line, request: Request, key: str, descripti
         raise ServiceError(f"{desk.config.base_url}: {told} (look at the model's settings; all answers are kept)")
     if line.stopping.is_set():
         raise StoppedError
-    return outcome != BAD_REQUEST
+    return outcome not in (ANSWERED, BAD_REQUEST)
 
 
-def _result(desk: Desk, request: Request, key: str) -> Result:
-    answers = desk.journal.answers(key)
+def _result(desk: Desk, request: Request, key: str, answers: Sequence[Answer]) -> Result:
     judged = settled(answers, request.form)
     if judged is None or (desk.line is None and not is_last_word(answers, request.form, desk.config)):
         have = f"only {len(answers)} of {desk.config.attempts} attempts, none answered" if answers else "no answer"
@@ -164,11 +166,12 @@ async def answer(desk: Desk, request: Request) -> Result:
         await asyncio.wait([desk.pending[key]])
     desk.pending[key] = asyncio.get_running_loop().create_future()
     try:
-        have = len(desk.journal.answers(key))
+        answers = list(desk.journal.answers(key))
+        have = len(answers)
         if desk.line is not None:
-            while await _receive(desk, desk.line, request, key, description):
+            while await _receive(desk, desk.line, request, key, description, answers):
                 pass
-        result = _result(desk, request, key)
+        result = _result(desk, request, key, answers)
         desk.tally.numbers["replayed"] += int(result.attempts == have)
         return result
     finally:
