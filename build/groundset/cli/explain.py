@@ -52,7 +52,7 @@ def explain(
     sources: Annotated[Path | None, typer.Option(help=talk.SOURCES_HELP)] = None,
     as_json: Annotated[bool, typer.Option("--json", help=talk.JSON_HELP)] = False,
 ) -> None:
-    """Show what every stage did with one record, and by which rule."""
+    """Show what every stage did with one record, and by which rule; docs/rules.md says what each rule means."""
     checked = manifests.read(manifest, sources)
     place = runner.place_of(checked, work)
     steps = explaining.explain(place, benchmarks.stages(checked), record)
