@@ -45,6 +45,7 @@ from groundset.verdicts import Verdict, to_table
 
 LIBRARIES = ("datasets", "msgspec", "numpy", "pillow", "pyarrow", "scipy")
 SOURCE_SUFFIXES = {".py", ".toml", ".md", ".txt", ".json"}
+NOT_DONE = "it has not been done"
 
 
 @dataclass(frozen=True)
@@ -233,7 +234,7 @@ def why_stale(place: Place, stage: Stage) -> str | None:
     """Why the stage has to run, or None if it is up to date."""
     receipt = read_receipt(place, stage.name)
     if receipt is None:
-        return "it has not been done"
+        return NOT_DONE
     for key, value in _expected(place, stage).items():
         if receipt[key] != value:
             return {"config": "the manifest", "package": "the code", "inputs": "an earlier stage"}[key] + " has changed"

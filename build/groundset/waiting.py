@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from groundset.manifest import Manifest
@@ -20,12 +21,14 @@ def waits_for(stage: Stage) -> str:
     return "groundset fetch" if stage.cause == "image" else "people"
 
 
-def _fetch(place: Place) -> str:
+def command(place: Place, verb: str) -> str:
+    """The command line of a verb for this build."""
     manifest = place.manifest
     named = manifest.path.parent / manifest.content["source_root"].get("path", "")
-    sources = "" if place.source_root == named else f" --sources {place.source_root}"
-    work = "" if place.work == usual_work(manifest) else f" --work {place.work}"
-    return f"groundset fetch {manifest.path}{sources}{work}"
+    is_usual = manifest.is_generated or place.source_root == named
+    sources = [] if is_usual else ["--sources", str(place.source_root)]
+    work = [] if place.work == usual_work(manifest) else ["--work", str(place.work)]
+    return shlex.join(["groundset", verb, str(manifest.path), *sources, *work])
 
 
 def what_to_do(place: Place, stage: Stage, count: int) -> str:
@@ -38,8 +41,9 @@ def what_to_do(place: Place, stage: Stage, count: int) -> str:
     """
     listed = f"they are listed in {queue_path(place, stage.name)}"
     if stage.cause == "image":
+        fetch = command(place, "fetch")
         then = "and build again; those that their server does not have give way to others"
-        return f"{stage.name}: {count} selected photographs are not there yet; {listed}. Run `{_fetch(place)}` {then}"
+        return f"{stage.name}: {count} selected photographs are not there yet; {listed}. Run `{fetch}` {then}"
     files = [place.manifest.path.parent / name for name in place.manifest.content["decisions"]["files"]]
     stale = not_applied_path(place, stage.name)
     absent = ", ".join(str(path) for path in files if not path.is_file())

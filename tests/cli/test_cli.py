@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -81,8 +83,8 @@ def test_status_tells_states_and_accounts(built: tuple[list[str], Path], capsys:
     assert (figures["dialogues"], figures["samples"]) == (last["dialogue"]["kept"], last["sample"]["kept"])
     assert figures["strata"] == {row["stratum"]: row["have"] for row in found["strata"] if row["have"]}
     plain = output_of(capsys, ["status", *arguments])
-    assert "20_filter" in plain
-    assert "up to date" in plain
+    assert re.search(r"(?m)^ *20_filter +done +dialogue +\d", plain)
+    assert "\nall stages are up to date\n" in plain
 
 
 def test_status_before_and_after_a_change(
@@ -107,6 +109,31 @@ def test_status_before_and_after_a_change(
     assert states["10_import"]["up_to_date"]
     assert states["20_filter"]["why"] == "the manifest has changed"
     assert states["40_images"]["why"] == "it has not been done"
+
+
+def words_of(plain: str) -> dict[str, str]:
+    """Stage to its state, of a status that is printed."""
+    return dict(re.findall(r"(?m)^ *(\d\d_[a-z]+) +(done|missing|outdated|waiting)\b", plain))
+
+
+def test_status_has_a_word_a_stage_and_says_once_what_to_run(
+    demo: Demo, world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    work = ["--work", str(tmp_path / "work"), "--sources", str(world)]
+    manifest = str(demo("candvg"))
+    assert run(["build", manifest, "--to", "30_stratify", *work]) == 0
+    manifest = str(demo("candvg", max_candidates=9))
+    plain = output_of(capsys, ["status", manifest, *work])
+    # what 30_stratify reads is still there as it was
+    words = ["done", "outdated", "done", *["missing"] * 5]
+    assert words_of(plain) == dict(zip(words_of(plain), words, strict=True))
+    todo = f"groundset build {manifest} --sources {world} --work {tmp_path / 'work'}"
+    assert f"\n20_filter is outdated: the manifest has changed. Run `{todo}`\n" in plain
+    assert plain.count("has changed") == 1
+    assert "it has not been done" not in plain
+    assert run(shlex.split(todo)[1:]) == 0
+    assert set(words_of(output_of(capsys, ["status", manifest, *work])).values()) == {"done"}
 
 
 def test_status_of_a_build_of_another_version(
@@ -237,3 +264,6 @@ def test_waiting_for_people_is_exit_code_4(
     state = next(row for row in found["stages"] if row["stage"] == "45_screen")
     assert state["waiting"] > 0
     assert Path(state["queue"]).is_file()
+    plain = output_of(capsys, ["status", *arguments])
+    assert words_of(plain)["45_screen"] == "waiting"
+    assert plain.count(f"{state['waiting']} items wait for people") == 1

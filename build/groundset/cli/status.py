@@ -20,8 +20,8 @@ from groundset.cli import talk
 from groundset.errors import DataError
 from groundset.release.card_statistics import sentences
 from groundset.release.statistics import Statistics, statistics
-from groundset.stage import Place, Stage, not_applied_path, queue_path, read_receipt, read_table, why_stale
-from groundset.waiting import waits_for
+from groundset.stage import NOT_DONE, Place, Stage, not_applied_path, queue_path, read_receipt, read_table, why_stale
+from groundset.waiting import command, waits_for, what_to_do
 
 RESERVE_NOTE = (
     "40_images and later stages take in only what fills the strata (40_images a margin more); the rest is reserve"
@@ -46,6 +46,25 @@ def stage_state(place: Place, stage: Stage) -> dict[str, Any]:
         "queue": str(queue) if waiting else None,
         "not_applied": str(stale) if stale.is_file() else None,
     }
+
+
+def _word(state: dict[str, Any]) -> str:
+    """A stage's state in a word."""
+    if state["up_to_date"]:
+        return "done"
+    if state["waiting"]:
+        return "waiting"
+    return "missing" if state["why"] == NOT_DONE else "outdated"
+
+
+def _next(place: Place, first: dict[str, Any] | None) -> str:
+    """Why the first stage that is not done is not, and what to run."""
+    if first is None:
+        return "all stages are up to date"
+    if first["waiting"]:
+        stage = next(each for each in benchmarks.stages(place.manifest) if each.name == first["stage"])
+        return what_to_do(place, stage, first["waiting"])
+    return f"{first['stage']} is {_word(first)}: {first['why']}. Run `{command(place, 'build')}`"
 
 
 def _rejected(account: dict[str, Any]) -> str:
@@ -81,36 +100,33 @@ def state(place: Place) -> dict[str, Any]:
     }
 
 
-def _print(manifest: manifests.Manifest, found: dict[str, Any], strata: tuple[shortfalls.Filled, ...]) -> None:
-    states: list[dict[str, Any]] = found["stages"]
+def _print(place: Place, found: dict[str, Any], strata: tuple[shortfalls.Filled, ...]) -> None:
     console = Console(highlight=False, markup=False)
-    done = all(each["up_to_date"] for each in states)
+    manifest = place.manifest
     table = Table(title=f"{manifest.title} ({manifest.benchmark})", box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("stage")
-    if not done:
-        table.add_column("state")
-    table.add_column("records")
-    table.add_column("in", justify="right")
-    table.add_column("kept", justify="right")
+    table.add_column("stage", no_wrap=True)
+    table.add_column("state", no_wrap=True)
+    table.add_column("records", no_wrap=True)
+    table.add_column("in", justify="right", no_wrap=True)
+    table.add_column("kept", justify="right", no_wrap=True)
     table.add_column("rejected", overflow="fold")
-    for each in states:
-        waits = f"{each['waiting']} items wait for {each['waits_for']}" if each["waiting"] else each["why"]
-        head = [each["stage"]] if done else [each["stage"], "up to date" if each["up_to_date"] else waits]
+    for each in found["stages"]:
+        head = (each["stage"], _word(each))
         for kind, account in each["accounts"].items():
             table.add_row(*head, kind, str(account["in"]), str(account["kept"]), _rejected(account))
-            head = [""] * len(head)
+            head = ("", "")
         if not each["accounts"]:
             table.add_row(*head)
     console.print(table)
-    for line in _lines(manifest, found, strata):
+    for line in _lines(place, found, strata):
         console.print(line, soft_wrap=True)
 
 
-def _lines(manifest: manifests.Manifest, found: dict[str, Any], strata: tuple[shortfalls.Filled, ...]) -> Iterator[str]:
+def _lines(place: Place, found: dict[str, Any], strata: tuple[shortfalls.Filled, ...]) -> Iterator[str]:
     """What the table has no room for."""
     states: list[dict[str, Any]] = found["stages"]
-    if all(each["up_to_date"] for each in states):
-        yield "all stages are up to date"
+    first = next((each for each in states if not each["up_to_date"]), None)
+    yield _next(place, first)
     if any(each["stage"] == "40_images" and each["accounts"] for each in states):
         yield RESERVE_NOTE
     for each in states:
@@ -120,8 +136,10 @@ def _lines(manifest: manifests.Manifest, found: dict[str, Any], strata: tuple[sh
             yield f"{each['stage']}: flagged, not rejected: {rule} {count}"
     yield from shortfalls.told(strata)
     if found["statistics"]:
-        yield from sentences(manifest.benchmark, found["statistics"])
+        yield from sentences(place.manifest.benchmark, found["statistics"])
     for each in states:
+        if each is first and each["waiting"]:
+            continue
         if each["queue"]:
             yield f"{each['stage']}: {each['waiting']} items wait for {each['waits_for']} in {each['queue']}"
         if each["not_applied"]:
@@ -141,6 +159,6 @@ def status(
     if as_json:
         talk.print_json(found)
     else:
-        _print(checked, found, _strata(place))
+        _print(place, found, _strata(place))
         if not place.work.is_dir():
             talk.sayer()(f"nothing has been built in {place.work}; where a build lies elsewhere, say so with --work")
