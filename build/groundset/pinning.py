@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from groundset import benchmarks, lock, source_files
+from groundset.counting import how_many
 from groundset.errors import DataError, Problem
 from groundset.files import sha256_if_there
 from groundset.sources import fpco_files
@@ -36,10 +37,11 @@ def _pin(place: Place, kind: str, found: lock.Pins, say: Say, *, locked: bool, r
     if fresh and locked:
         names = [name for name in sorted(found) if before.pins[kind].get(name) != after.pins[kind].get(name)]
         problems = [Problem(str(before.path), f"{kind} {name}", "", "not pinned") for name in names]
-        raise DataError(f"{fresh} {kind} are not pinned, and --locked forbids to add pins", problems)
+        what = how_many(fresh, f"{kind.removesuffix('s')} is", f"{kind} are")
+        raise DataError(f"{what} not pinned, and --locked forbids to add pins", problems)
     if fresh:
         lock.write(after)
-        say(f"pinned {fresh} {kind} in {after.path.name}")
+        say(f"pinned {how_many(fresh, kind.removesuffix('s'))} in {after.path.name}")
 
 
 def pinned_journals(place: Place) -> frozenset[str]:
@@ -101,7 +103,8 @@ def _refuse_spoilt_photographs(place: Place) -> None:
         if image_id in pinned and row["rule"] in SPOILT:
             problems.append(Problem(str(place.manifest.lock_path), f"photographs {image_id}", "", row["rule"], HINT))
     if problems:
-        raise DataError(f"{len(problems)} pinned photographs are not what was pinned", problems)
+        what = how_many(len(problems), "pinned photograph is", "pinned photographs are")
+        raise DataError(f"{what} not what was pinned", problems)
 
 
 def _decision_hash(place: Place, name: str) -> str | None:

@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from groundset import benchmarks, pinning, shortfalls
 from groundset.asking import TRUTH
+from groundset.counting import how_many
 from groundset.errors import DataError, Problem, UsageError, WaitingForPeopleError
 from groundset.files import canonical_json, fresh_folder, replace_folder, sha256_file, write_table
 from groundset.manifest import Manifest
@@ -139,7 +140,7 @@ def _step(place: Place, stage: Stage, options: Options, say: Say) -> Output | No
         if verdict.kind == "decision":
             say(f"{stage.name}: decision {verdict.record_id} is not applied: {verdict.detail}")
     if output.waiting:
-        say(f"{stage.name}: {len(output.waiting)} items wait for {waits_for(stage)}")
+        say(f"{stage.name}: {how_many(len(output.waiting), 'item waits', 'items wait')} for {waits_for(stage)}")
         return output
     receipt = read_receipt(place, stage.name)
     if not stage.accounts:
@@ -147,7 +148,7 @@ def _step(place: Place, stage: Stage, options: Options, say: Say) -> Output | No
     for kind, told in (receipt["accounts"] if receipt else {}).items():
         rejected = ", ".join(f"{rule} {count}" for rule, count in told["rejected"].items())
         say(
-            f"{stage.name}: {told['in']} {kind} in, {told['kept']} kept"
+            f"{stage.name}: {how_many(told['in'], kind)} in, {told['kept']} kept"
             + (f", rejected: {rejected}" if rejected else "")
         )
     for name, notes in (receipt["facts"].get("notes", {}) if receipt else {}).items():

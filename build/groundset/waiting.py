@@ -7,6 +7,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+from groundset.counting import how_many
 from groundset.manifest import Manifest
 from groundset.stage import Place, Stage, not_applied_path, queue_path
 
@@ -43,12 +44,13 @@ def what_to_do(place: Place, stage: Stage, count: int) -> str:
     if stage.cause == "image":
         fetch = command(place, "fetch")
         then = "and build again; those that their server does not have give way to others"
-        return f"{stage.name}: {count} selected photographs are not there yet; {listed}. Run `{fetch}` {then}"
+        absent_now = how_many(count, "selected photograph is", "selected photographs are")
+        return f"{stage.name}: {absent_now} not there yet; {listed}. Run `{fetch}` {then}"
     files = [place.manifest.path.parent / name for name in place.manifest.content["decisions"]["files"]]
     stale = not_applied_path(place, stage.name)
     absent = ", ".join(str(path) for path in files if not path.is_file())
     return (
-        f"{stage.name}: {count} items wait for people; {listed}. "
+        f"{stage.name}: {how_many(count, 'item waits', 'items wait')} for people; {listed}. "
         f"Write a decision for each to {' or '.join(map(str, files))} and build again"
         + (f" (not there yet: {absent})" if absent else "")
         + (f". Decisions that are not applied, and why: {stale}" if stale.is_file() else "")

@@ -149,7 +149,7 @@ def test_every_candidate_field_can_be_chosen(
     assert "a size" in said
     table = pq.read_table(work / "10_import" / "dialogues.parquet")
     assert {len(ids) for ids in table["initial_candidate_ids"].to_pylist()} == {count}
-    assert ("40_images: 5 dialogue in, 5 kept" if count > 1 else "20_filter keeps no dialogue") in said
+    assert ("40_images: 5 dialogues in, 5 kept" if count > 1 else "20_filter keeps no dialogue") in said
 
 
 @pytest.mark.parametrize("choice", ["reject", "scale"])
@@ -174,7 +174,7 @@ def test_photographs_of_another_size_are_rejected_or_scaled_and_said_so(
     code, _, said = run(capsys, "build", str(path), "--to", "40_images", *work)
     assert code == 0, said
     expected = {
-        "reject": "40_images: 5 dialogue in, 0 kept, rejected: size_mismatch 5",
+        "reject": "40_images: 5 dialogues in, 0 kept, rejected: size_mismatch 5",
         "scale": "scaled_boxes 5",
     }
     assert expected[choice] in said
@@ -218,7 +218,7 @@ def test_shards_are_pinned_and_another_set_is_refused(
     assert "invig21k-validation: bytes is" in said
     code, _, said = run(capsys, *build, "--repin")
     assert code == 0
-    assert "10_import: 7 dialogue in, 7 kept" in said
+    assert "10_import: 7 dialogues in, 7 kept" in said
 
 
 def test_status_tells_the_revision_and_what_was_flagged(

@@ -144,7 +144,7 @@ def test_a_plan_is_told_in_words_and_added_up() -> None:
     assert llm_plan.requests(rows) == Bounds(6, 11)
     assert llm_plan.told(rows) == [
         "a at http://a: 2 dialogues, 4 to 9 requests, 4 to 9 images, about 10 to 20 tokens",
-        "b at http://b: 1 variants, 2 requests, 2 images, about 2 tokens",
+        "b at http://b: 1 variant, 2 requests, 2 images, about 2 tokens",
     ]
     assert llm_plan.requests([]) == llm_plan.NONE
 

@@ -137,7 +137,7 @@ def test_people_decide_on_every_variant_and_what_they_edit_is_held_to_the_rules(
         fourth["item_id"]: {"verdict": "edit", "edited": edited(fourth["shown"])},
     }
     decide([item for item in waiting if item != waiting[-1]], values, 3)
-    with pytest.raises(WaitingForPeopleError, match="1 items wait for people"):
+    with pytest.raises(WaitingForPeopleError, match="1 item waits for people"):
         build(manifest, work, world)
     decide([waiting[-1]], {}, 3)
     place = build(manifest, work, world)

@@ -14,6 +14,7 @@ import typer
 from groundset import benchmarks, runner
 from groundset import manifest as manifests
 from groundset.cli import talk
+from groundset.counting import how_many
 from groundset.errors import UsageError, WaitingForPeopleError
 from groundset.fpco import llm_plan, llm_variants
 from groundset.fpco.joins import rows_by
@@ -63,7 +64,7 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
         return
     least = "the least if every answer is right at once; what is set aside takes less"
     note = f" ({least}, and may give way to another item, which is not counted)" if plan else ""
-    typer.echo(f"{count} requests are still to be paid{note}")
+    typer.echo(f"{how_many(count, 'request is', 'requests are')} still to be paid{note}")
     for line in llm_plan.told(plan):
         typer.echo(line)
 

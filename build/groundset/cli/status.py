@@ -17,6 +17,7 @@ from rich.table import Table
 from groundset import benchmarks, runner, shortfalls
 from groundset import manifest as manifests
 from groundset.cli import talk
+from groundset.counting import how_many
 from groundset.errors import DataError
 from groundset.release.card_statistics import sentences
 from groundset.release.statistics import Statistics, statistics
@@ -141,7 +142,8 @@ def _lines(place: Place, found: dict[str, Any], strata: tuple[shortfalls.Filled,
         if each is first and each["waiting"]:
             continue
         if each["queue"]:
-            yield f"{each['stage']}: {each['waiting']} items wait for {each['waits_for']} in {each['queue']}"
+            count = how_many(each["waiting"], "item waits", "items wait")
+            yield f"{each['stage']}: {count} for {each['waits_for']} in {each['queue']}"
         if each["not_applied"]:
             yield f"{each['stage']}: decisions that are not applied, and why, are in {each['not_applied']}"
 

@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from groundset.counting import how_many
 from groundset.errors import UsageError, WaitingForPeopleError
 from groundset.files import canonical_json, sha256_bytes, sha256_if_there
 from groundset.fpco import llm_plan
@@ -156,14 +157,16 @@ def _require_leave(inputs: Inputs, stage: str, plan: Sequence[Unpaid], exported:
     if not plan or asking.offline:
         return
     count = llm_plan.requests(plan)
+    unpaid = f"{how_many(count, 'request is', 'requests are')} still to be paid"
     lines = "".join(f"\n  {line}" for line in llm_plan.told(plan))
     if asking.plan:
-        raise UnpaidError(f"{stage}: {count} requests are still to be paid{lines}", plan)
+        raise UnpaidError(f"{stage}: {unpaid}{lines}", plan)
     if name in asking.pinned:
-        told = f"{exported}: is pinned by the lock, and has not all answers: {count} requests would have to be paid"
+        asked = how_many(count, "request")
+        told = f"{exported}: is pinned by the lock, and has not all answers: {asked} would have to be paid"
         raise UnpaidError(f"{told} (put the pinned file back, or build with --repin if that is meant){lines}", plan)
     if count.most > limit and not asking.confirmed:
-        told = f"{stage}: {count} requests are still to be paid, above writer.max_paid_requests = {limit}"
+        told = f"{stage}: {unpaid}, above writer.max_paid_requests = {limit}"
         raise UnpaidError(f"{told} (build with --yes to ask them){lines}", plan)
     if not (exported.parent.is_dir() and os.access(exported.parent, os.W_OK)):
         told = f"{exported.parent} is no folder that the journal can be written to"
@@ -263,7 +266,8 @@ def _hand_over(models: Models, reached: Reached[Item], journal: Journal, folder:
         if conversations:
             count += batch.hand_over([one.request for one in conversations], config, journal, folder)
     if count:
-        told = f"{count} questions are handed over to the Batch API; build again later, within a day, to go on"
+        handed = how_many(count, "question is", "questions are")
+        told = f"{handed} handed over to the Batch API; build again later, within a day, to go on"
         raise WaitingForPeopleError(f"{stage}: {told}")
 
 

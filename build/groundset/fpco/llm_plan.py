@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from groundset.counting import how_many
 from groundset.errors import UsageError
 from groundset.fpco.cross_checks import Draft
 from groundset.fpco.prompting import Target, answer_form, ask_presence, ask_variant
@@ -78,8 +79,8 @@ def requests(plan: Sequence[Unpaid]) -> Bounds:
 def told(plan: Sequence[Unpaid]) -> list[str]:
     """A plan in words, a line a model."""
     return [
-        f"{row.model} at {row.base_url}: {row.items} {row.what}, {row.requests} requests, {row.images} images, "
-        f"about {row.tokens} tokens"
+        f"{row.model} at {row.base_url}: {how_many(row.items, row.what.removesuffix('s'))}, "
+        f"{how_many(row.requests, 'request')}, {how_many(row.images, 'image')}, about {how_many(row.tokens, 'token')}"
         for row in plan
     ]
 
