@@ -16,7 +16,7 @@ from groundset import manifest as manifests
 from groundset.cli import talk
 from groundset.counting import how_many
 from groundset.errors import UsageError, WaitingForPeopleError
-from groundset.fpco import llm_plan, llm_variants
+from groundset.fpco import llm_plan
 from groundset.fpco.joins import rows_by
 from groundset.fpco.llm_plan import Unpaid, UnpaidError
 from groundset.manifest import Manifest
@@ -51,6 +51,8 @@ def _unpaid(manifest: Manifest, work: Path | None, options: runner.Options, say:
 
 def _variants_ahead(place: Place) -> Plan:
     """What variants may cost, while it is not settled of which dialogues there will be some."""
+    from groundset.fpco import llm_variants
+
     labels = rows_by(read_table(place, "45_screen/items"), "item_id")
     rows = read_table(place, "45_screen/kept").to_pylist()
     items = [(row["stratum"].rpartition("-")[2], labels[row["item_id"]]["target_label"]) for row in rows]

@@ -8,12 +8,15 @@ They are not told what to expect. What they answer decides nothing: it is a soft
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from groundset.fpco.dialogue import Dialogue
 from groundset.fpco.prompting import Target, ask_presence
 from groundset.llm.answers import ANSWERED
-from groundset.llm.desk import Ask, Result
 from groundset.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from groundset.llm.desk import Ask, Result
 
 # which answer is right of which description, and what the others are called
 _TRUE = {"yes": "", "no": "crosscheck_true_absent", "unsure": "crosscheck_true_unsure"}

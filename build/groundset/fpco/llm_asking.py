@@ -25,7 +25,7 @@ from groundset.fpco import llm_plan
 from groundset.fpco.cross_checks import Draft, Opinion, opinion
 from groundset.fpco.llm_plan import Unpaid, UnpaidError
 from groundset.fpco.llm_writer import Rules, Written
-from groundset.llm import journal_file
+from groundset.llm import batch, journal_file
 from groundset.llm.config import Config, config_of
 from groundset.llm.desk import Ask
 from groundset.llm.journal import Journal
@@ -229,8 +229,6 @@ def _collect(models: Models, journal: Journal, folder: Path, stage: str) -> int:
     Raises:
         WaitingForPeopleError: Some have not.
     """
-    from groundset.llm import batch
-
     ended, waiting = 0, list[str]()
     # one model may be asked twice, as writer and as checker
     for config in dict.fromkeys(_addresses(models)):
@@ -256,8 +254,6 @@ def _hand_over(models: Models, reached: Reached[Item], journal: Journal, folder:
     Raises:
         WaitingForPeopleError: There were some.
     """
-    from groundset.llm import batch
-
     asked: list[tuple[Config, list[Missing]]] = [(models.writer, reached.missing())]
     for config, found in zip(models.checkers, reached.opinions, strict=True):
         asked.append((config, [one for _, one in found if isinstance(one, Missing)]))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from groundset.counting import how_many
 from groundset.errors import UsageError
@@ -17,8 +18,10 @@ from groundset.fpco.cross_checks import Draft
 from groundset.fpco.prompting import Target, answer_form, ask_presence, ask_variant
 from groundset.llm.config import Config
 from groundset.llm.pacing import estimated_tokens
-from groundset.llm.replay import Missing
 from groundset.llm.request import Request
+
+if TYPE_CHECKING:
+    from groundset.llm.replay import Missing
 
 
 @dataclass(frozen=True)

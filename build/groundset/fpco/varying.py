@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from groundset.asking import ask
-from groundset.fpco import llm_variants, shown
+from groundset.fpco import shown
 from groundset.fpco.checks import check
 from groundset.fpco.dialogue import Dialogue
 from groundset.fpco.joins import rows_by
@@ -42,6 +42,9 @@ def vary(inputs: Inputs) -> Output:
     places = {variant_id(row["dialogue_id"], name): (row, name) for row in rows for name in sets}
     more: dict[str, Any] = {}
     if inputs.config["writer"]["kind"] == "llm":
+        # as in `writing`
+        from groundset.fpco import llm_variants
+
         done = llm_variants.write_variants(inputs, rows, sets)
         written = [one.dialogue for one in done.written if one.dialogue is not None]
         verdicts = list(done.verdicts)

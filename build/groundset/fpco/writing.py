@@ -13,7 +13,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from PIL import Image
 
-from groundset.fpco import llm_writing
 from groundset.fpco.checks import check
 from groundset.fpco.dialogue import to_record
 from groundset.fpco.joins import boxes_px, objects_of, photograph_folders, rows_by
@@ -90,6 +89,9 @@ def item_verdict(item_id: str, prefix: str, verdicts: list[Verdict]) -> Verdict:
 def generate(inputs: Inputs) -> Output:
     """Writes a dialogue for every screened item; what is declined or fails a check is a verdict on the item."""
     if inputs.config["writer"]["kind"] == "llm":
+        # the library that asks a model takes longer to import than all the rest
+        from groundset.fpco import llm_writing
+
         return llm_writing.generate(inputs)
     rows = inputs.tables["45_screen/kept"].to_pylist()
     items = rows_by(inputs.tables["45_screen/items"], "item_id")

@@ -13,10 +13,10 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 import httpx2
 import msgspec
+import openai
 
 from groundset.errors import GroundsetError, ServiceError
 from groundset.fetching.pacing import Manners, backoff_s
@@ -27,10 +27,6 @@ from groundset.llm.pacing import Clock, Gate, asked_wait_s, estimated_tokens
 from groundset.llm.pictures import data_uri
 from groundset.llm.progress import Tally
 from groundset.llm.request import Request, pictures
-
-if TYPE_CHECKING:
-    # it takes longer to import than all the rest: only who asks a server waits for it
-    import openai
 
 ITEM_STATUS = frozenset((400, 413, 422))
 AGAIN_STATUS = frozenset((408, 409, 425, 429))
@@ -97,8 +93,6 @@ class Line:
 
 def open_line(config: Config, key: Key, clock: Clock, tally: Tally) -> Line:
     """Opens the connection of a run; close it with `line.api.close()`."""
-    import openai
-
     # the package insists on a key, and servers that want none ignore it
     api = openai.AsyncOpenAI(
         api_key=key.value or "none",
@@ -165,8 +159,6 @@ def _fault(line: Line, status: int, code: str, message: str, headers: Mapping[st
 
 
 def _cut(error: openai.APIConnectionError, config: Config) -> AgainError:
-    import openai
-
     cause = error.__cause__
     if isinstance(cause, httpx2.ConnectTimeout):
         return AgainError(f"no connection within {config.connect_timeout_s:g} s", is_unheard=True)
@@ -196,8 +188,6 @@ async def _post(line: Line, content: bytes, attempt: Attempt) -> tuple[Answer, U
         AgainError: It may be sent again.
         ServiceError: The run has to stop.
     """
-    import openai
-
     config = line.config
     try:
         # the package's limit is on the wait for each next byte; a trickle has to end too
