@@ -60,13 +60,16 @@ def _ids(images: Sequence[Image]) -> Integers:
     return np.fromiter([image.id for image in images], np.int64, len(images))
 
 
-def _judge_images(images: Sequence[Image]) -> tuple[Sequence[Image], list[Verdict]]:
-    kept: Sequence[Image] = images
+def _judge_images(images: Sequence[Image]) -> tuple[Sequence[Image], Integers, Numbers, list[Verdict]]:
+    """The images that stay, their ids and sizes as in `_Images`, and a verdict on each that does not."""
+    kept, ids = images, _ids(images)
     doubled: list[tuple[Image, str]] = []
-    if not integer_keys.are_distinct(_ids(images)):
+    if not integer_keys.are_distinct(ids):
         kept, doubled = one_per_id(images, lambda image: image.id)
+        ids = _ids(kept)
+    sizes = _sizes(kept)
     rejected = [Verdict(coco_file.image_id(image.id), "image", "duplicate_id", detail) for image, detail in doubled]
-    odd = ~box_checks.are_sizes(_sizes(kept))
+    odd = ~box_checks.are_sizes(sizes)
     names = [image.file_name for image in kept]
     joined = "".join(names)
     if any(character in joined for character in "/\\:\0") or not {".", ".."}.isdisjoint(names):
@@ -80,7 +83,10 @@ def _judge_images(images: Sequence[Image]) -> tuple[Sequence[Image], list[Verdic
         else:
             detail = f"width {image.width}, height {image.height}"
             rejected.append(Verdict(coco_file.image_id(image.id), "image", "no_size", detail))
-    return [kept[index] for index in np.flatnonzero(~odd).tolist()] if odd.any() else kept, rejected
+    if odd.any():
+        good = np.flatnonzero(~odd)
+        kept, ids, sizes = [kept[index] for index in good.tolist()], ids[good], sizes[good]
+    return kept, ids, sizes, rejected
 
 
 def _sizes(images: Sequence[Image]) -> Numbers:
@@ -89,12 +95,11 @@ def _sizes(images: Sequence[Image]) -> Numbers:
 
 
 def _image_table(
-    images: Sequence[Image], entries: Sequence[LicenceEntry], source_name: str
+    images: Sequence[Image], ids: Integers, sizes: Numbers, entries: Sequence[LicenceEntry], source_name: str
 ) -> tuple[_Images, list[Verdict]]:
-    ids = _ids(images)
     # records are sorted with less work than the rows of a table
     order = integer_keys.order_of_texts(np.zeros(len(ids), dtype=np.int64), ids)
-    images, ids = [images[place] for place in order.tolist()], np.take(ids, order)
+    images, ids, sizes = [images[place] for place in order.tolist()], ids[order], sizes[order]
     addresses = {entry.id: entry.url for entry in entries}
     known = {entry.id: licences.by_address(entry.url) for entry in entries}
     spdx = {number: licence.spdx for number, licence in known.items() if licence}
@@ -110,7 +115,6 @@ def _image_table(
                 flagged.append(Verdict(coco_file.image_id(image.id), "image", "unknown_licence", detail, hard=False))
     names = [image.file_name for image in images]
     flagged += _shared_names(images)
-    sizes = _sizes(images)
     photos, pages = licences.photo_pages_from_flickr([image.flickr_url for image in images])
     nothing = pa.nulls(len(images), pa.string())
     columns = {
@@ -347,8 +351,8 @@ def read(
     box_checks.check_convention_names(box_format, box_unit)
     content, rows = _read_file(annotations, images_folder)
     rows_in = {"image": len(content.images), "object": len(rows)}
-    good, rejected = _judge_images(content.images)
-    images, flagged = _image_table(good, content.licenses, source_name)
+    good, ids, sizes, rejected = _judge_images(content.images)
+    images, flagged = _image_table(good, ids, sizes, content.licenses, source_name)
     rows, doubled = _one_per_id(rows)
     rows, image, kind, said = _placed(str(annotations), rows, content, images, box_format, box_unit)
     return Imported(
