@@ -9,6 +9,7 @@ read, pickled. Whatever goes wrong in either half is left to the reader of the w
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import subprocess
@@ -33,9 +34,22 @@ def read_instances(path: Path) -> tuple[Surroundings, Annotations]:
     Raises:
         DataError: The file cannot be read or is no instances file.
     """
-    gap = _middle(path)
-    found = None if gap is None else _in_halves(path, gap)
-    return coco_file.read_instances(path) if found is None else coco_file.checked(path, *found)
+    with _no_search_for_cycles():
+        gap = _middle(path)
+        found = None if gap is None else _in_halves(path, gap)
+        return coco_file.read_instances(path) if found is None else coco_file.checked(path, *found)
+
+
+@contextmanager
+def _no_search_for_cycles() -> Iterator[None]:
+    """Pauses the garbage collector: it would look through hundreds of thousands of records, which make no cycle."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _middle(path: Path) -> int | None:
@@ -100,7 +114,8 @@ def second_half(path: Path, gap: int) -> Half | None:
 
 def main() -> None:
     """Writes the second half to stdout; ends with 1 if it cannot be read so."""
-    found = second_half(Path(sys.argv[1]), int(sys.argv[2]))
+    with _no_search_for_cycles():
+        found = second_half(Path(sys.argv[1]), int(sys.argv[2]))
     if found is None:
         sys.exit(1)
     pickle.dump(found, sys.stdout.buffer, protocol=5)
