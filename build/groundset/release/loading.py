@@ -8,7 +8,6 @@ Run as a script it prints {config: {"rows": n, "columns": [...]} or {"error": te
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from groundset import own_process
 from groundset.errors import Problem
 
 TIMEOUT_S = 3600
@@ -43,17 +43,16 @@ def load_all(folder: str, configs: Collection[str]) -> dict[str, dict[str, Any]]
 
 def _run(folder: Path, configs: Collection[str], cache: str) -> dict[str, dict[str, Any]]:
     environment = {
-        **os.environ,
+        **own_process.environment(),
         "HF_HUB_OFFLINE": "1",
         "HF_DATASETS_OFFLINE": "1",
         "HF_HOME": cache,
         "HF_DATASETS_CACHE": str(Path(cache) / "datasets"),
         "HF_HUB_DISABLE_TELEMETRY": "1",
         "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
-        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
     }
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "groundset.release.loading", str(folder.resolve()), *configs],
+        own_process.command("groundset.release.loading", str(folder.resolve()), *configs),
         env=environment,
         cwd=cache,
         capture_output=True,

@@ -9,7 +9,6 @@ uncompressed in small groups; what the rows say is checked elsewhere.
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -20,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from groundset import own_process
 from groundset.errors import Problem
 from groundset.release.facts import Config
 from groundset.release.parquet import IMAGE_COLUMN, PHOTOGRAPHS, rows_per_group, shard_name
@@ -151,8 +151,8 @@ def chunk_problems(folder: Path, paths: Sequence[Path]) -> list[Problem]:
     problems: list[Problem] = []
     left = list(paths)
     while left:
-        command = [sys.executable, "-P", "-m", "groundset.release.shards", *(str(path.resolve()) for path in left)]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        command = own_process.command("groundset.release.shards", *(str(path.resolve()) for path in left))
+        environment = own_process.environment()
         try:
             done = subprocess.run(command, env=environment, capture_output=True, timeout=TIMEOUT_S, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:

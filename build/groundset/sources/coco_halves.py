@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+from groundset import own_process
 from groundset.sources import coco_file, json_pieces
 from groundset.sources.coco_file import INSTANCES, PIECE_BYTES, Annotations, Surroundings
 
@@ -80,11 +81,14 @@ def _in_halves(path: Path, gap: int) -> tuple[Surroundings, list[Annotations]] |
 @contextmanager
 def _second_half_elsewhere(path: Path, gap: int) -> Iterator[Callable[[], Half | None]]:
     """Begins to read what stands behind the comma; gives a function that waits for it."""
-    command = [sys.executable, "-P", "-m", "groundset.sources.coco_halves", str(path), str(gap)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
+    command = own_process.command("groundset.sources.coco_halves", str(path), str(gap))
     try:
         process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command,
+            env=own_process.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
     except OSError:
         yield lambda: None
