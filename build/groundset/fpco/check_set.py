@@ -9,12 +9,9 @@ neither photographs nor results are needed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
 
 from groundset.errors import DataError, Problem, UsageError
 from groundset.files import plain
@@ -22,10 +19,9 @@ from groundset.fpco.checks import check
 from groundset.fpco.dialogue import Dialogue
 from groundset.fpco.filter import CATEGORIES
 from groundset.fpco.variants import check_variant, of_variant, read
-from groundset.release.facts import CONFIGS, Config
-from groundset.release.parquet import IMAGE_COLUMN, read_rows, shard_paths
-from groundset.schema import table_problems
-from groundset.schema_types import arrow_schema
+from groundset.release.facts import CONFIGS
+from groundset.release.parquet import shard_paths
+from groundset.release.rows import config_rows
 from groundset.sources import json_faults, strict_json
 from groundset.sources.fpco_files import LAYOUTS, RECORD_SUFFIX
 from groundset.sources.fpco_published import SCHEMA
@@ -165,7 +161,9 @@ def _of_record(record: Record) -> Iterator[Verdict]:
 
 def _check_release(folder: Path) -> CheckedSet:
     problems: list[Problem] = []
-    dialogues, variants = (list(_rows(folder, config, problems)) for config in (_CONFIG, _VARIANTS))
+    dialogues, unreadable = config_rows(folder, _CONFIG)
+    variants, unreadable_variants = config_rows(folder, _VARIANTS)
+    problems += [*unreadable, *unreadable_variants]
     if not shard_paths(folder, _CONFIG.name):
         problems.append(Problem(f"data/{_CONFIG.name}", "", "", "it holds no shard"))
     verdicts = [verdict for row in dialogues for verdict in check(read(row))]
@@ -178,22 +176,6 @@ def _check_release(folder: Path) -> CheckedSet:
         verdicts += of_variant(check_variant(variant, of[name], taken) if name in of else check(variant))
         taken.append(variant.modified_target_description)
     return CheckedSet(len(dialogues) + len(variants), _sorted(verdicts), tuple(problems), ())
-
-
-def _rows(folder: Path, config: Config, problems: list[Problem]) -> Iterator[Mapping[str, Any]]:
-    """Rows of a config's shards that keep their schema; what is wrong with the others goes to `problems`."""
-    for path in shard_paths(folder, config.name):
-        file = path.relative_to(folder).as_posix()
-        try:
-            table = read_rows(path)
-        except (pa.ArrowException, OSError, ValueError) as error:
-            message = f"it cannot be read as Parquet: {' '.join(str(error).split())}"
-            problems.append(Problem(file, "", "", message))
-            continue
-        without = {IMAGE_COLUMN} & set(arrow_schema(config.schema).names)
-        broken = table_problems(config.schema, table, file, config.key[0], without)
-        problems += broken
-        yield from [] if broken else table.to_pylist()
 
 
 def _sorted(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:

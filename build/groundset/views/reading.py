@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import pyarrow as pa
-
 from groundset.errors import DataError, Problem, UsageError
 from groundset.files import sha256_bytes, write_atomic
 from groundset.release.facts import CONFIGS, WITH_IMAGE, configs_of
-from groundset.release.parquet import IMAGE_COLUMN, read_photographs, read_rows, shard_paths
+from groundset.release.parquet import read_photographs, shard_paths
 from groundset.release.record import ReleaseRecord, decode, no_release
-from groundset.schema import table_problems
+from groundset.release.rows import config_rows
 
 Row = Mapping[str, Any]
 
@@ -57,22 +55,10 @@ def read_release(folder: Path) -> Rows:
     problems: list[Problem] = []
     tables: dict[str, list[Row]] = {}
     for config in configs_of(record.facts):
-        rows: list[Row] = []
-        paths = shard_paths(folder, config.name)
-        if not paths:
+        if not shard_paths(folder, config.name):
             problems.append(Problem(f"data/{config.name}", "", "", "it holds no shard", VERIFY_HINT))
-        for path in paths:
-            file = path.relative_to(folder).as_posix()
-            try:
-                table = read_rows(path)
-            except (pa.ArrowException, OSError, ValueError) as error:
-                message = f"it cannot be read as Parquet: {' '.join(str(error).split())}"
-                problems.append(Problem(file, "", "", message, VERIFY_HINT))
-                continue
-            broken = table_problems(config.schema, table, file, config.key[0], {IMAGE_COLUMN})
-            problems += broken
-            rows += [] if broken else table.to_pylist()
-        tables[config.name] = rows
+        tables[config.name], wrong = config_rows(folder, config, VERIFY_HINT)
+        problems += wrong
     problems = problems or _dangling(tables)
     if problems:
         raise DataError(f"{folder} cannot be shown", problems)

@@ -17,6 +17,7 @@ from PIL import Image, UnidentifiedImageError
 
 from groundset.errors import DataError, Problem, UsageError
 from groundset.fpco.filter import CATEGORIES
+from groundset.release.record_checks import is_drawn
 from groundset.verdicts import Verdict
 from groundset.views.reading import Row, Rows
 from groundset.views.turns import NOT_IN_QUESTION, PLAUSIBLE, REJECTED, Box, Entry, shares, told
@@ -230,7 +231,7 @@ def _flags(work: Path, rows: Rows) -> dict[str, tuple[Verdict, ...]]:
 
 
 def _source_root(work: Path, sources: Path | None, rows: Rows) -> Path:
-    if sources is None and rows.record.manifest.get("source_root", {}).get("kind") == WORLD:
+    if sources is None and is_drawn(rows.record):
         sources = work / WORLD
     if sources is None:
         raise UsageError("rejected records need their photographs: name the folder of the source files with --sources")
